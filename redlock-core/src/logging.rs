@@ -10,7 +10,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::env::{Clock, Moment};
-use crate::panics::caught;
 
 /// A cause has one line in this time.
 const PACE: Duration = Duration::from_secs(1);
@@ -19,20 +18,20 @@ const PACE: Duration = Duration::from_secs(1);
 /// cause. A fault of a node concerns all leases at once. See [`log_throttled!`].
 pub struct Throttle {
     clock: Arc<dyn Clock>,
-    /// By the hash of the cause: when its next line may pass, and how many were held back. There are about as many
-    /// causes as functions with a lock.
+    /// The moment of the next line, and the number of lines that were held back, by the hash of the cause. Each function
+    /// with a lock has a few causes.
     causes: Mutex<BTreeMap<u64, (Moment, u64)>>,
 }
 
 impl Throttle {
-    /// A line a second of each cause, by `clock`.
+    /// Makes a throttle that counts seconds by `clock`.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let causes = Mutex::default();
         Self { clock, causes }
     }
 
-    /// The number of lines of this cause that were held back since the last one, if this line may be written; `None`
-    /// if it is held back too.
+    /// Returns the number of lines of this cause that were held back since the last one, if this line may pass. `None`
+    /// holds it back, too.
     pub fn pass(&self, cause: impl Hash) -> Option<u64> {
         let mut hasher = DefaultHasher::new();
         cause.hash(&mut hasher);
@@ -54,7 +53,7 @@ impl fmt::Debug for Throttle {
     }
 }
 
-/// An event in the log, if a [`Throttle`] lets it pass:
+/// Writes an event to the log, if a [`Throttle`] lets it pass:
 /// `log_throttled!(&throttle, about, WARN, "text", field = 1)`. Its cause is its text and what it is about, and the
 /// field `held_back` has the number of those that were held back before it, if any. Those are in the log at debug.
 /// Without a throttle, `None`, no line is held back. The value is true if the line passed.
@@ -63,20 +62,13 @@ impl fmt::Debug for Throttle {
 macro_rules! log_throttled {
     ($throttle:expr, $about:expr, $level:ident, $text:literal, $($field:tt)+) => {{
         let throttle: Option<&$crate::logging::Throttle> = $throttle.into();
-        // An event that no subscriber wants is not counted either.
-        let is_wanted = || tracing::enabled!(tracing::Level::$level);
-        let is_wanted = $crate::panics::caught("a log subscriber", is_wanted) == Some(true);
         macro_rules! event {
             ($at:ident, $held_back:expr) => {
-                $crate::panics::caught("a log subscriber", || {
-                    tracing::event!(
-                        tracing::Level::$at,
-                        $($field)+, held_back = $held_back,
-                        $text,
-                    );
-                })
+                tracing::event!(tracing::Level::$at, $($field)+, held_back = $held_back, $text)
             };
         }
+        // An event that no subscriber wants is not counted either.
+        let is_wanted = tracing::enabled!(tracing::Level::$level);
         let pass = || throttle.map_or(Some(0), |it| it.pass(($text, $about)));
         match is_wanted.then(pass) {
             Some(Some(held_back)) => {
@@ -93,11 +85,16 @@ macro_rules! log_throttled {
 }
 pub use log_throttled;
 
-/// Writes log events where a panic of the subscriber must end nothing: in drops and drivers, in renewals, at a signal and
-/// in a shutdown. Elsewhere it unwinds into the caller. `None` if it panicked.
-pub fn log_caught<T>(events: impl FnOnce() -> T) -> Option<T> {
-    caught("a log subscriber", events)
+/// Writes to the log where a panic of the subscriber must end nothing: `log_caught!(warn!("text"))`. Such places are drops
+/// and drivers, renewals, signals and shutdowns. Elsewhere the panic unwinds into the caller. `None` if it panicked.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! log_caught {
+    ($event:expr) => {
+        $crate::panics::caught("a log subscriber", || $event)
+    };
 }
+pub use log_caught;
 
 /// The log of one node, over all its connections. A clone is the same log.
 #[derive(Clone, Debug)]
@@ -116,11 +113,14 @@ impl NodeLog {
     }
 }
 
-/// Logs a node's new state: `log_node!(log, WARN, "text", field = 1)`. The value is true if the line was not held back.
+/// Logs a node's new state, from its driver: `log_node!(log, WARN, "text", field = 1)`. The value is true if the line was
+/// not held back.
 macro_rules! log_node {
     ($log:expr, $level:ident, $text:literal $(, $($field:tt)+)?) => {{
         let log: &$crate::logging::NodeLog = &$log;
-        $crate::logging::log_throttled!(&*log.throttle, (), $level, $text, pool = %log.pool $(, $($field)+)?)
+        $crate::logging::log_caught!($crate::logging::log_throttled!(
+            &*log.throttle, (), $level, $text, pool = %log.pool $(, $($field)+)?
+        )).unwrap_or_default()
     }};
 }
 pub(crate) use log_node;

@@ -4,9 +4,12 @@ use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
-/// Runs foreign code: an observer, a recorder, a log subscriber. A panic in it is logged and ends
-/// nothing here.
+/// The pause before a task of the library that panicked begins again.
+pub(crate) const PAUSE_AFTER_PANIC: Duration = Duration::from_secs(1);
+
+/// Runs foreign code where its panic must end nothing: in drops, and in tasks of the library. The panic is logged.
 pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(value) => Some(value),
@@ -17,7 +20,7 @@ pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
-/// Wakes a caller. A panic of its executor must not end what wakes it.
+/// Wakes a caller. A panic of its executor must not end the task that wakes it.
 pub(crate) fn wake(waker: Waker) {
     caught("a waker", || waker.wake());
 }
@@ -37,7 +40,7 @@ pub(crate) async fn unless_it_panics<F: Future>(what: &'static str, task: F) -> 
     output
 }
 
-/// What a panic carries.
+/// The payload of a panic.
 type Payload = dyn Any + Send;
 
 /// Returns the text of a panic, if it has one.

@@ -1,4 +1,4 @@
-//! This process: the name with which owner tokens begin, and whether it was forked.
+//! The present process: the name with which owner tokens begin, and a guard that notices a fork.
 
 use std::sync::OnceLock;
 

@@ -122,14 +122,6 @@
 // docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-/// An event in the log: `log!(warn, field = 1, "text")`. A panic of the subscriber is
-/// caught.
-macro_rules! log {
-    ($level:ident, $($event:tt)+) => {{
-        redlock_core::panics::caught("a log subscriber", || tracing::$level!($($event)+));
-    }};
-}
-
 mod acquire;
 mod attribute;
 mod call;

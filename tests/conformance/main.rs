@@ -23,6 +23,6 @@ async fn node(address: &RedisAddress, max_in_flight: usize) -> Arc<dyn Node> {
     options.heartbeat = Duration::from_secs(2);
     options.max_in_flight = max_in_flight;
     let node = RedisNode::start("node", address.clone(), options, &IO);
-    node.settled().await;
+    node.wait_until_settled().await;
     Arc::new(node)
 }

@@ -51,7 +51,8 @@ fn event(name: &str, arguments: &Group) -> Option<LogEvent> {
     let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(it) if it.as_char() == ',');
     let parts: Vec<&[TokenTree]> = tokens.split(is_comma).collect();
     let level = match name {
-        "log" => level_of(parts.first()?)?,
+        // A parameter of a macro.
+        "level" => None,
         "log_throttled" => level_of(parts.get(2)?)?,
         "log_node" => level_of(parts.get(1)?)?,
         level if LEVELS.contains(&level) => Some(level.to_owned()),

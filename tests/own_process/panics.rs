@@ -2,6 +2,7 @@
 //! process has one of each.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use metrics::{
@@ -9,8 +10,8 @@ use metrics::{
     SharedString, Unit,
 };
 use redlock_runtime::parameters::Renewal;
-use redlock_runtime::registry::HeldLease;
-use redlock_runtime::{Config, Redlock, lock};
+use redlock_runtime::registry::{HeldLease, Registry};
+use redlock_runtime::{Config, Lock, Redlock, lock};
 use redlock_tests::{Nodes, wait_until};
 use tracing::{Event, Subscriber, span};
 
@@ -18,8 +19,23 @@ const SOON: Duration = Duration::from_secs(30);
 
 struct Bomb;
 
-fn explode() -> ! {
-    panic!("a bomb")
+/// Where the bombs go off.
+const IN_THE_LOG: &str = "a bomb in the log";
+const IN_FIGURES: &str = "a bomb in figures";
+
+static IS_ARMED: AtomicBool = AtomicBool::new(false);
+
+fn explode(place: &'static str) {
+    if IS_ARMED.load(Ordering::Relaxed) {
+        std::panic::panic_any(place);
+    }
+}
+
+/// A lock, of one site for all names.
+fn wanted(name: &str) -> Lock {
+    lock(name)
+        .ttl(Duration::from_secs(1))
+        .max_hold(Renewal::Unlimited)
 }
 
 impl Subscriber for Bomb {
@@ -36,7 +52,7 @@ impl Subscriber for Bomb {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, _: &Event<'_>) {
-        explode();
+        explode(IN_THE_LOG);
     }
 
     fn enter(&self, _: &span::Id) {}
@@ -46,31 +62,31 @@ impl Subscriber for Bomb {
 
 impl CounterFn for Bomb {
     fn increment(&self, _: u64) {
-        explode();
+        explode(IN_FIGURES);
     }
 
     fn absolute(&self, _: u64) {
-        explode();
+        explode(IN_FIGURES);
     }
 }
 
 impl GaugeFn for Bomb {
     fn increment(&self, _: f64) {
-        explode();
+        explode(IN_FIGURES);
     }
 
     fn decrement(&self, _: f64) {
-        explode();
+        explode(IN_FIGURES);
     }
 
     fn set(&self, _: f64) {
-        explode();
+        explode(IN_FIGURES);
     }
 }
 
 impl HistogramFn for Bomb {
     fn record(&self, _: f64) {
-        explode();
+        explode(IN_FIGURES);
     }
 }
 
@@ -94,12 +110,29 @@ impl Recorder for Bomb {
     }
 }
 
+/// Callers that wait in line for one lock unwind one after another, and the drops of each release it.
+async fn callers_unwind(registry: &Registry, nodes: &Nodes) {
+    let call = |registry: Registry| async { registry.scope(wanted("s").acquire()).await.map(drop) };
+    let callers: Vec<_> = (0..3)
+        .map(|_| tokio::spawn(call(registry.clone())))
+        .collect();
+    for caller in callers {
+        let ended = tokio::time::timeout(SOON, caller).await.expect("an end");
+        let panic = ended.expect_err("a bomb").into_panic();
+        assert_eq!(panic.downcast_ref(), Some(&IN_THE_LOG));
+    }
+    for node in nodes {
+        wait_until("the release", || node.get("s"), Option::is_none).await;
+    }
+}
+
 #[tokio::test]
-async fn what_panics_in_the_code_of_others_ends_nothing() {
+async fn a_log_that_panics_unwinds_callers_and_ends_no_task() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         // The tests cause hundreds of these panics.
-        if info.payload().downcast_ref() != Some(&"a bomb") {
+        let place = info.payload().downcast_ref();
+        if place != Some(&IN_THE_LOG) && place != Some(&IN_FIGURES) {
             hook(info);
         }
     }));
@@ -112,10 +145,10 @@ async fn what_panics_in_the_code_of_others_ends_nothing() {
     let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
     let redlock = Redlock::start(config).await.unwrap();
     let registry = redlock.registry().clone();
-    let wanted = lock("r")
-        .ttl(Duration::from_secs(1))
-        .max_hold(Renewal::Unlimited);
-    let lease = registry.clone().scope(wanted.acquire()).await.unwrap();
+    let acquiring = registry.clone().scope(wanted("r").acquire());
+    let lease = acquiring.await.unwrap();
+    IS_ARMED.store(true, Ordering::Relaxed);
+    callers_unwind(&registry, &nodes).await;
     let are_renewed = |held: &Vec<HeldLease>| held.iter().all(|it| it.extensions >= 3);
     wait_until("renewals", || registry.held(), are_renewed).await;
     nodes[0].kill();

@@ -53,7 +53,7 @@ async fn connect(io: &IoThread) -> NodeSet {
     };
     let nodes: Vec<_> = std::env::args().skip(1).map(start).collect();
     for node in &nodes {
-        node.settled().await;
+        node.wait_until_settled().await;
     }
     nodes
         .into_iter()

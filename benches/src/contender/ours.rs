@@ -35,7 +35,7 @@ impl Ours {
             nodes.push(node);
         }
         for node in starting {
-            node.settled().await;
+            node.wait_until_settled().await;
         }
         Self {
             client: Client::new(io.environment()),

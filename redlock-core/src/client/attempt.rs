@@ -1,22 +1,20 @@
 //! One attempt: ask all nodes at once, decide at a majority.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::TooLate;
 use crate::model::limits::drift;
-use crate::node::{NodeSet, Vote};
+use crate::node::Vote;
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
-use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Round, forget_stale};
 use crate::quorum::validity::{Validity, third_left};
 use crate::request::Request;
-use crate::waiting::budget::attempt_time;
-use crate::waiting::refused_attempt::{RefusedAttempt, VotesBySeat};
+use crate::waiting::budget::{Window, attempt_time};
+use crate::waiting::refused_attempt::{GrantDefect, RefusedAttempt, SoughtLock, VotesBySeat};
 
 /// The counters of a majority after the second round.
 #[derive(Default)]
@@ -26,15 +24,19 @@ struct Agreement {
     disagreement: Option<VotesBySeat>,
 }
 
-/// Asks for `request` once, from the moment `started` on, for `timeout` at most. Dropping the future drops the claim, which
-/// sends the release to every node.
+/// Asks for `lock` once, within `window`. Dropping the future drops the claim, which sends the release to every node.
 pub(crate) async fn attempt(
-    context: &Arc<Context>,
-    nodes: &NodeSet,
+    lock: &SoughtLock,
     request: &Request,
-    protocol: &Arc<dyn LockProtocol>,
-    (started, timeout): (Moment, Duration),
+    window: Window,
 ) -> Result<(Arc<Claim>, Validity), RefusedAttempt> {
+    let SoughtLock {
+        context,
+        nodes,
+        protocol,
+        ..
+    } = lock;
+    let started = window.started;
     let environment = &context.environment;
     let token = context.noted_token(request.note.as_ref());
     let hint = if request.fencing {
@@ -45,7 +47,7 @@ pub(crate) async fn attempt(
     let asked = Arc::clone(protocol);
     let mut claim = Claim::acquire(nodes, asked, token, request.ttl, hint);
     let acquisition = Arc::clone(&claim.acquisition);
-    let until = started.saturating_add(timeout);
+    let until = window.end();
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
     let is_chosen = protocol.permits().is_none() || claim.narrow_to_permit();
@@ -61,15 +63,16 @@ pub(crate) async fn attempt(
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
     let has_token = agreement.count.is_some() || !request.fencing;
-    let is_won =
-        is_chosen && has_token && claim.is_vouched_for() && agreement.disagreement.is_none();
+    let is_won = is_chosen && has_token && claim.is_vouched_for();
     let now = environment.now();
     let deadline = started
         .saturating_add(request.ttl)
         .saturating_sub(drift(request.ttl, request.clock_drift_factor));
-    let left = deadline.saturating_since(now);
-    let too_late = if is_won {
-        if !left.is_zero() && left >= request.min_validity {
+    let remaining = deadline.saturating_since(now);
+    let defect = if let Some(votes) = agreement.disagreement {
+        Some(GrantDefect::Disagreement(votes))
+    } else if is_won {
+        if !remaining.is_zero() && remaining >= request.min_validity {
             let validity = Validity {
                 acquired_at: started,
                 granted_at: now,
@@ -81,22 +84,16 @@ pub(crate) async fn attempt(
             };
             return Ok((claim.into_lease(), validity));
         }
-        Some(TooLate::Validity(left))
+        Some(GrantDefect::TooLate(TooLate::Validity(remaining)))
     } else {
         None
     };
     Err(RefusedAttempt {
-        context: Arc::clone(context),
+        lock: lock.clone(),
         release: claim.release(),
-        nodes: Arc::clone(nodes),
-        protocol: Arc::clone(protocol),
-        resource: request.resource.clone(),
-        is_break: false,
         votes: acquisition,
-        began: started,
-        timeout,
-        too_late,
-        disagreement: agreement.disagreement,
+        window,
+        defect,
     })
 }
 

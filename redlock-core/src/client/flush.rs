@@ -11,7 +11,7 @@ use crate::quorum::majority;
 /// The first pause between two looks. It doubles up to [`LONGEST_LOOK_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(20);
-/// How long to wait for nodes that may be gone. After that, their keys of released locks live until the ttl.
+/// The time to wait for nodes that may be gone. After that, their keys of released locks live until the ttl.
 const FLUSH_PATIENCE: Duration = Duration::from_millis(800);
 
 /// See [`Client::flush`](super::Client::flush).

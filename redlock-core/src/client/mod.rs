@@ -44,9 +44,9 @@ pub struct Settings {
     pub node_timeout: Duration,
     /// The prefix of each name of a resource.
     pub key_prefix: Box<[u8]>,
-    /// For how long callers of this client may have a lock one after another, before it is released for callers of
-    /// other processes: for so long, or for eight times as long as the nodes took to grant it. The holder at the end of
-    /// this time may finish. Zero: every lock is released for all processes.
+    /// The time for which callers of this client may have a lock one after another, before callers of other processes
+    /// may have it. It is at least eight times as long as the nodes took to grant the lock. The holder at the end of
+    /// this time may finish. With zero, every lock is released for all processes.
     pub handover_time: Duration,
     /// The most callers that may wait for the same lock. Further callers are refused at once.
     pub max_waiters_per_lock: usize,
@@ -67,26 +67,26 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
+    /// The time for which an attempt that finds no majority waits for answers, unless configured otherwise.
     pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
 
-    /// For how long a lock is handed over, unless configured otherwise.
+    /// The time for which a lock is handed over, unless configured otherwise.
     pub const DEFAULT_HANDOVER_TIME: Duration = HANDOVER_TIME;
 
-    /// How many callers may wait for the same lock, unless configured otherwise.
+    /// The most callers that may wait for the same lock, unless configured otherwise.
     pub const DEFAULT_MAX_WAITERS_PER_LOCK: u32 = 10_000;
 
-    /// How many callers may wait for all locks together, unless configured otherwise.
+    /// The most callers that may wait for all locks together, unless configured otherwise.
     pub const DEFAULT_MAX_WAITERS: u32 = 100_000;
 
-    /// The same with another node timeout.
+    /// Sets the node timeout.
     #[must_use]
     pub fn node_timeout(mut self, timeout: Duration) -> Self {
         self.node_timeout = timeout;
         self
     }
 
-    /// The same with another key prefix.
+    /// Sets the key prefix.
     #[must_use]
     pub fn key_prefix(mut self, prefix: impl Into<Box<[u8]>>) -> Self {
         self.key_prefix = prefix.into();
@@ -95,12 +95,12 @@ impl Settings {
 }
 
 impl Client {
-    /// A client in `environment` with the default [`Settings`].
+    /// Returns a client in `environment` with the default [`Settings`].
     pub fn new(environment: Environment) -> Self {
         Self::with_settings(environment, Settings::default())
     }
 
-    /// A client with the given settings.
+    /// Returns a client with the given settings.
     pub fn with_settings(environment: Environment, settings: Settings) -> Self {
         let owner = process::owner();
         let context = Arc::new(Context {
@@ -141,7 +141,7 @@ impl Client {
         acquire::acquire(&self.shared, nodes, request).await
     }
 
-    /// The run of `resource` that a majority of `nodes` remembers, within the node timeout: see
+    /// Returns the run of `resource` that a majority of `nodes` remembers, within the node timeout: see
     /// [`Request::once_per`](crate::Request::once_per). A node that fails, or does not answer, remembers
     /// nothing. A record with more time left than a run of `period` can have does not count.
     ///
@@ -162,7 +162,7 @@ impl Client {
         Ok(last_run(context, nodes, &keys, period, None).await)
     }
 
-    /// What a majority of `nodes` says of the lock on `resource`, within the node timeout. It only reads:
+    /// Asks what a majority of `nodes` knows of the lock on `resource`, within the node timeout. It only reads:
     /// nothing changes on the nodes, and neither holders nor waiters notice.
     ///
     /// The answer is true of a moment that has passed when it arrives. It serves people, dashboards and
@@ -309,17 +309,17 @@ impl Client {
         flush::flush(self.shared.context.clock(), nodes, timeout).await
     }
 
-    /// The current moment on this client's clock.
+    /// Returns the current moment on this client's clock.
     pub fn now(&self) -> Moment {
         self.shared.context.now()
     }
 
-    /// `host/pid`, the holder's name in the refusals of other processes.
+    /// Returns `host/pid`, the holder's name in the refusals of other processes.
     pub fn owner(&self) -> &str {
         &self.shared.context.owner
     }
 
-    /// The number of callers in lines. Each waits for another caller of this client, and asks no node.
+    /// Returns the number of callers in lines. Each waits for another caller of this client, and asks no node.
     pub fn waiting(&self) -> usize {
         self.shared.lines.waiting()
     }
@@ -346,7 +346,7 @@ fn check_nodes(nodes: &NodeSet) -> Result<(), Invalid> {
     }
 }
 
-/// The run of the lock on `keys` that a majority of `nodes` remembers, within the node timeout and until `end`.
+/// Returns the run of the lock on `keys` that a majority of `nodes` remembers, within the node timeout and until `end`.
 async fn last_run(
     context: &Context,
     nodes: &NodeSet,
@@ -359,7 +359,7 @@ async fn last_run(
     runs::last_run(&answers, period)
 }
 
-/// The keys of `resource`. They are those of any kind of lock.
+/// Returns the keys of `resource`, which are those of any kind of lock.
 fn checked_keys(
     context: &Context,
     nodes: &NodeSet,

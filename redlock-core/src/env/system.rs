@@ -16,7 +16,7 @@ use crate::io_thread::{IoThread, Timer};
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
 impl IoThread {
-    /// The production environment: the boot clock, the operating system's randomness, and this thread
+    /// Returns the production environment: the boot clock, the operating system's randomness, and this thread
     /// for background work.
     pub fn environment(&self) -> Environment {
         let io = Arc::new(self.clone());

@@ -114,8 +114,8 @@ impl IoThread {
     }
 }
 
-/// Lets the tasks that were just woken run on other threads. A worker of tokio keeps the task that it woke last for
-/// itself. A caller that drops a lease may block the worker next. Then another task has to be in that place.
+/// Lets the tasks that were just woken run on other threads. A worker of tokio keeps the task that it woke last in a slot
+/// of its own. If a caller that drops a lease blocks the worker next, that task starves. So an empty task takes the slot.
 pub(crate) fn share_woken_tasks() {
     if let Ok(runtime) = Handle::try_current()
         && runtime.runtime_flavor() == RuntimeFlavor::MultiThread

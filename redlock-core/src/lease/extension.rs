@@ -93,12 +93,10 @@ fn prolong(shared: &LeaseShared, extension: &Extension) -> Result<(), LeaseEnd> 
     let deadline = started.saturating_add(ttl).saturating_sub(drift);
     shared.prolong(started, deadline)?;
     shared.claim.restore(ttl);
-    log_caught(|| {
-        debug!(
-            resource = %shared.request.resource, token = shared.claim.token.short_id(),
-            ttl_ms = ttl.as_millis(), "extended",
-        );
-    });
+    log_caught!(debug!(
+        resource = %shared.request.resource, token = shared.claim.token.short_id(),
+        ttl_ms = ttl.as_millis(), "extended",
+    ));
     Ok(())
 }
 

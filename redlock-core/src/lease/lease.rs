@@ -132,7 +132,7 @@ impl Lease {
         let (all, node_timeout) = (self.nodes().len(), shared.context().node_timeout);
         let mut budget = RetryBudget::new(environment, &request.retry, node_timeout);
         while self.validity() < wanted {
-            let timeout = budget.begin_attempt(environment, request.ttl);
+            let timeout = budget.begin_attempt(environment.now(), request.ttl).timeout;
             let extended = run_extension(&shared, request.ttl, timeout).await;
             let validity = self.validity();
             let failed = match extended {

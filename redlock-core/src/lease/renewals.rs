@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd};
-use crate::logging::log_throttled;
+use crate::logging::{log_caught, log_throttled};
 use crate::model::limits::drift;
 use crate::panics::unless_it_panics;
 
@@ -84,13 +84,14 @@ impl RenewedLease {
                 None
             }
             Err(ExtendError::Unavailable(error)) => {
-                log_throttled!(
+                log_caught!(log_throttled!(
                     &shared.leases.throttle,
                     shared.pools(),
                     WARN,
                     "lease not renewed; it is still valid",
-                    resource = %shared.request.resource, token = shared.claim.token.short_id(), %error
-                );
+                    resource = %shared.request.resource, token = shared.claim.token.short_id(),
+                    %error
+                ));
                 let now = shared.now();
                 let left = shared.deadline().saturating_since(now);
                 Some(now.saturating_add(retry_pause(left, self.ttl)))
@@ -99,14 +100,14 @@ impl RenewedLease {
                 shared.keep_end(over.clone());
                 // Otherwise the lease was released, or is about to be.
                 if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
-                    log_throttled!(
+                    log_caught!(log_throttled!(
                         &shared.leases.throttle,
                         (shared.pools(), over.as_str()),
                         WARN,
                         "lease not renewed; it is over",
                         resource = %shared.request.resource, token = shared.claim.token.short_id(),
                         reason = %over
-                    );
+                    ));
                 }
                 None
             }

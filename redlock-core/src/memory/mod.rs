@@ -20,7 +20,7 @@ use crate::node::{
     Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Store, Submission,
     Value,
 };
-use crate::panics::{caught, wake};
+use crate::panics::wake;
 use fault::NodeFault;
 
 /// A node in this process, which answers as a Redis node does. It excludes no other process, so a
@@ -156,7 +156,7 @@ impl MemoryNode {
         self.shared.epoch.fetch_add(1, Ordering::Release);
         let listeners = self.shared.listeners.lock().clone();
         for tell in listeners {
-            caught("a listener to epochs", &*tell);
+            tell();
         }
     }
 

@@ -75,7 +75,7 @@ pub trait Node: Send + Sync + 'static {
         0
     }
 
-    /// Calls `listener`, on any thread, each time that the epoch increases. It must not block. The default
+    /// Calls `listener`, on any thread, each time that the epoch increases. It must not block or panic. The default
     /// never calls it, which is right for a node that never forgets.
     fn on_new_epoch(&self, listener: EpochListener) {
         let _ = listener;

@@ -178,7 +178,7 @@ impl NodeError {
         }
         let error = Self::server(text);
         let is_command = matches!(call.script.code, Code::Command(..));
-        if call.effect == Effect::Takes && is_command && is_refusal(text) || is_elsewhere(text) {
+        if call.effect == Effect::Takes && is_command && was_not_run(text) || is_elsewhere(text) {
             return error.into_unsent();
         }
         error
@@ -229,7 +229,7 @@ impl NodeError {
 }
 
 /// True if the error's first word says that the server did not run the command.
-pub(crate) fn is_refusal(text: &[u8]) -> bool {
+pub(crate) fn was_not_run(text: &[u8]) -> bool {
     let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
     code != b"ERR" && !code.is_empty() && code.iter().all(u8::is_ascii_uppercase)
 }

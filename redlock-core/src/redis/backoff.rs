@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 /// The client notices within this time that a server is back.
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_CONNECT_PAUSE: Duration = Duration::from_secs(1);
 /// The longest first pause before another attempt to connect. Many processes that lost their connections at the same
 /// moment come back spread over this time. All at once they would overflow the server's queue of connections (511).
 /// A connection that finds the queue full is tried again by the host, a second later.
 const SPREAD: Duration = Duration::from_millis(100);
 
 /// The pauses between attempts to connect. Each is drawn from the time up to a bound. The bound is [`SPREAD`] at
-/// first, and doubles up to [`LONGEST_PAUSE`].
+/// first, and doubles up to [`LONGEST_CONNECT_PAUSE`].
 pub(super) struct Backoff {
     bound: Duration,
 }
@@ -23,7 +23,7 @@ impl Backoff {
     /// The next pause.
     pub(super) fn next(&mut self) -> Duration {
         let pause = self.bound.mul_f64(rand::random_range(0.0..=1.0));
-        self.bound = (self.bound * 2).min(LONGEST_PAUSE);
+        self.bound = (self.bound * 2).min(LONGEST_CONNECT_PAUSE);
         pause
     }
 }

@@ -15,7 +15,7 @@
 //! let address = RedisAddress::parse("redis://10.0.0.1:6379")?;
 //! let node = RedisNode::start("a", address, RedisOptions::default(), &io);
 //! // Without this, an early attempt may find the node not connected.
-//! node.settled().await;
+//! node.wait_until_settled().await;
 //! # Ok(())
 //! # }
 //! ```
@@ -33,7 +33,7 @@ mod cluster;
 mod connection;
 mod errors;
 mod inbox;
-mod newest;
+mod latest_answer;
 pub(crate) mod node;
 mod options;
 mod secret_file;

@@ -33,7 +33,7 @@ enum Service {
 impl RedisNode {
     /// Starts a driver for the server at `address` on the present runtime, and begins to connect. Without a
     /// runtime the driver is on `io`, and so are those of the masters of a Cluster. When the runtime ends, the driver
-    /// goes on there. Returns at once; see [`settled`](Self::settled).
+    /// goes on there. Returns at once; see [`wait_until_settled`](Self::wait_until_settled).
     ///
     /// The restart check does not cover the masters of a Cluster: of `options.checked_set` they have the prefix of keys,
     /// and `options.trust_aof` has no effect.
@@ -63,11 +63,11 @@ impl RedisNode {
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
-    pub async fn settled(&self) {
+    pub async fn wait_until_settled(&self) {
         match &self.service {
-            Service::Server(server) => server.inbox.settled().await,
+            Service::Server(server) => server.inbox.wait_until_settled().await,
             #[cfg(feature = "cluster")]
-            Service::Cluster(cluster) => cluster.settled().await,
+            Service::Cluster(cluster) => cluster.wait_until_settled().await,
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::node::observe::ObserveAnswers;
 use crate::restart_check::CheckedSet;
 
-/// How a Redis node's driver behaves.
+/// The options of a Redis node's driver.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RedisOptions {
@@ -26,7 +26,7 @@ pub struct RedisOptions {
     /// The nodes that this one is checked with. The checks find whether the node may have forgotten
     /// locks, and whether its clock steps. Without a checked set only the node's own clock is checked.
     pub checked_set: Option<Arc<CheckedSet>>,
-    /// What happens to a server that a lock cannot rely on.
+    /// The treatment of a server that a lock cannot rely on.
     pub vetting: Vetting,
     /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
     /// promoted. Then a restart needs no quarantine. Has no effect for an address that
@@ -55,21 +55,21 @@ impl Default for RedisOptions {
 impl RedisOptions {
     /// No sum of times overflows with these options, and nothing is asked without a pause.
     pub(super) fn within_bounds(mut self) -> Self {
-        const SHORTEST: Duration = Duration::from_millis(1);
-        const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+        const SHORTEST_TIME: Duration = Duration::from_millis(1);
+        const LONGEST_TIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
         for time in [
             &mut self.connect_timeout,
             &mut self.suspect_after,
             &mut self.dead_after,
             &mut self.heartbeat,
         ] {
-            *time = (*time).clamp(SHORTEST, LONGEST);
+            *time = (*time).clamp(SHORTEST_TIME, LONGEST_TIME);
         }
         self
     }
 }
 
-/// What happens to a server that a lock cannot rely on.
+/// The treatment of a server that a lock cannot rely on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Vetting {

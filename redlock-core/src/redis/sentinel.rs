@@ -25,11 +25,11 @@ use crate::redis::address::{Sentinel, Server};
 use crate::redis::errors::{lost, not_connected, rejected};
 use crate::redis::inbox::Inbox;
 
-use super::connection::actor::Moved;
+use super::connection::actor::Replaced;
 use super::connection::connect;
 use super::connection::open::Opened;
-use super::newest::{Dated, newest};
-use super::vetting::{Facts, pairs};
+use super::latest_answer::{DatedAnswer, latest_answer};
+use super::vetting::{ServerFacts, pairs};
 
 /// The pause after each answer of a sentinel to a connected node.
 const PAUSE_BETWEEN_QUESTIONS: Duration = Duration::from_millis(500);
@@ -45,28 +45,28 @@ pub(super) async fn master(
     inbox: &Arc<Inbox>,
     floor: &Arc<Mutex<Floor>>,
     io: &IoThread,
-) -> Result<(Server, Moved), NodeError> {
+) -> Result<(Server, Replaced), NodeError> {
     let view = View {
         of: of.clone(),
         inbox: Arc::clone(inbox),
         floor: Arc::clone(floor),
         io: io.clone(),
     };
-    let (failover, server) = view.newest().await?;
-    let master = server.clone();
-    let moved = async move {
-        let watch = |sentinel| view.watch(sentinel, failover, &server);
-        let watches: FuturesUnordered<_> = view.of.sentinels.iter().map(watch).collect();
-        { watches }.select_next_some().await
+    let present = view.latest().await?;
+    let master = present.answer.clone();
+    let replaced = async move {
+        let follow = |sentinel| view.follow(sentinel, &present);
+        let followed: FuturesUnordered<_> = view.of.sentinels.iter().map(follow).collect();
+        { followed }.select_next_some().await
     };
-    Ok((master, Box::pin(moved)))
+    Ok((master, Box::pin(replaced)))
 }
 
-/// Remembers the newest answer of all sentinels. It outlives connections: so whichever sentinels answer, a node that has
+/// Remembers the latest answer of all sentinels. It outlives connections: so whichever sentinels answer, a node that has
 /// left a deposed master never goes back to that master.
 #[derive(Default)]
 pub(super) struct Floor {
-    newest: Option<Dated<Server>>,
+    latest: Option<DatedAnswer<Server>>,
     /// The sentinels that gave an older answer, each with the time of its first one.
     older: BTreeMap<String, Instant>,
     /// The sentinels whose answers were older for [`AGREED_AFTER`].
@@ -80,14 +80,15 @@ impl Floor {
     /// dropped.
     fn add(
         &mut self,
-        told: &Dated<Server>,
+        told: &DatedAnswer<Server>,
         by: &Server,
         of: usize,
         now: Instant,
     ) -> Option<String> {
-        let Some((failover, master)) = self.newest.clone().filter(|it| told.0 < it.0) else {
+        let later = |it: &DatedAnswer<_>| told.failover < it.failover;
+        let Some(latest) = self.latest.clone().filter(later) else {
             *self = Self::default();
-            self.newest = Some(told.clone());
+            self.latest = Some(told.clone());
             return None;
         };
         let since = *self.older.entry(by.to_string()).or_insert(now);
@@ -101,7 +102,8 @@ impl Floor {
             "it counts until all sentinels have, or this process is restarted"
         };
         Some(format!(
-            "{by} has forgotten failover {failover} to {master}; {outcome}"
+            "{by} has forgotten failover {} to {}; {outcome}",
+            latest.failover, latest.answer
         ))
     }
 }
@@ -115,37 +117,43 @@ struct View {
 }
 
 impl View {
-    /// Asks all sentinels for the newest answer. If no answer of a majority reaches the floor, the others are waited for.
+    /// Asks all sentinels for the latest answer. If no answer of a majority reaches the floor, the others are waited for.
     /// If theirs do not either, the floor is the answer.
-    async fn newest(&self) -> Result<Dated<Server>, NodeError> {
+    async fn latest(&self) -> Result<DatedAnswer<Server>, NodeError> {
         let (sentinels, within) = (&self.of.sentinels, self.inbox.options.connect_timeout / 2);
         let ask = async |sentinel| self.ask(&sentinel, &mut None).await;
-        let is_enough = |told: &[Dated<_>]| {
-            let floor = self.floor.lock().newest.as_ref().map_or(0, |it| it.0);
-            told.len() >= majority(sentinels.len()) && told.iter().any(|it| it.0 >= floor)
+        let is_enough = |told: &[DatedAnswer<_>]| {
+            let floor = self
+                .floor
+                .lock()
+                .latest
+                .as_ref()
+                .map_or(0, |it| it.failover);
+            told.len() >= majority(sentinels.len()) && told.iter().any(|it| it.failover >= floor)
         };
-        let told = newest(sentinels, ask, within, &self.inbox.time, is_enough).await;
+        let told = latest_answer(sentinels, ask, within, &self.inbox.time, is_enough).await;
         let none = |error| not_connected(format!("no sentinel names a master: {error}"));
         let told = told.map_err(none)?;
-        Ok(self.floor.lock().newest.clone().unwrap_or(told))
+        Ok(self.floor.lock().latest.clone().unwrap_or(told))
     }
 
-    /// Asks a sentinel until the newest answer has another failover than `failover` and another server than `server`.
-    /// Returns the reason to leave `server`.
-    async fn watch(&self, sentinel: &Server, failover: u64, server: &Server) -> NodeError {
+    /// Asks a sentinel until the latest answer has another failover and another server than `present`. Returns the reason
+    /// to leave that server.
+    async fn follow(&self, sentinel: &Server, present: &DatedAnswer<Server>) -> NodeError {
         let mut kept = None;
         loop {
             let asked = self.ask(sentinel, &mut kept);
             let within = self.inbox.options.connect_timeout / 2;
             // The connection stays also if no sentinel answers.
             let _ = self.inbox.time.timeout(within, asked).await;
-            let newest = self.floor.lock().newest.clone();
-            match newest {
-                Some((latest, other)) if latest != failover && other != *server => {
-                    return lost(format!("the sentinels name another master, {other}"));
-                }
-                _ => self.inbox.time.sleep(PAUSE_BETWEEN_QUESTIONS).await,
+            let latest = self.floor.lock().latest.clone();
+            if let Some(it) = latest
+                && it.failover != present.failover
+                && it.answer != present.answer
+            {
+                return lost(format!("the sentinels name another master, {}", it.answer));
             }
+            self.inbox.time.sleep(PAUSE_BETWEEN_QUESTIONS).await;
         }
     }
 
@@ -153,7 +161,7 @@ impl View {
         &self,
         sentinel: &Server,
         kept: &mut Option<Opened>,
-    ) -> Result<Dated<Server>, NodeError> {
+    ) -> Result<DatedAnswer<Server>, NodeError> {
         let of = &self.of;
         // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
         // sentinel that knows better. In the other order the old address would win.
@@ -161,23 +169,24 @@ impl View {
         for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
             questions.cmd("SENTINEL").arg(what).arg(&of.master);
         }
-        let answers = connect::ask(sentinel, &questions, kept, &self.io).await?;
+        let answers = connect::ask_server(sentinel, &questions, kept, &self.io).await?;
         let (about, place) = match &answers[..] {
             [_, Value::Error(text)] => return Err(rejected(NodeError::server(text))),
-            [about, place] => (Facts::of(about), place),
+            [about, place] => (ServerFacts::of(about), place),
             _ => return Err(not_connected("its answer is not valid")),
         };
         let unknown = || not_connected(format!("it knows no address of `{}`", of.master));
-        let server = server(place, &of.of_master).ok_or_else(unknown)?;
+        let answer = server(place, &of.of_master).ok_or_else(unknown)?;
         // Zero if the sentinel's ACL hides it.
         let failover = about.get("config-epoch").and_then(|it| it.parse().ok());
-        let told = (failover.unwrap_or(0), server);
+        let failover = failover.unwrap_or(0);
+        let told = DatedAnswer { failover, answer };
         let (of, now) = (of.sentinels.len(), self.inbox.time.now());
         let forgotten = self.floor.lock().add(&told, sentinel, of, now);
         if let Some(reason) = forgotten {
-            log_caught(|| {
-                warn!(pool = %self.inbox.log.pool, %reason, "a sentinel has forgotten a failover");
-            });
+            log_caught!(
+                warn!(pool = %self.inbox.log.pool, %reason, "a sentinel has forgotten a failover")
+            );
         }
         Ok(told)
     }
@@ -236,12 +245,14 @@ mod tests {
 
         /// One of the sentinels names the server at a port. Returns the port that counts then, and the log's text.
         fn hear(&mut self, by: usize, failover: u64, port: u16) -> (Option<u16>, Option<String>) {
-            let (told, of) = (master().at(None, port).unwrap(), self.sentinels.len());
+            let (answer, of) = (master().at(None, port).unwrap(), self.sentinels.len());
             let by = &self.sentinels[by];
-            let log = self.floor.add(&(failover, told), by, of, self.now);
-            let newest = self.floor.newest.clone();
-            let port = |(_, it): Dated<Server>| it.to_string().rsplit(':').next()?.parse().ok();
-            (newest.and_then(port), log)
+            let told = DatedAnswer { failover, answer };
+            let log = self.floor.add(&told, by, of, self.now);
+            let latest = self.floor.latest.clone();
+            let port =
+                |it: DatedAnswer<Server>| it.answer.to_string().rsplit(':').next()?.parse().ok();
+            (latest.and_then(port), log)
         }
     }
 

@@ -1,22 +1,22 @@
-//! What a server tells of itself, and whether a lock may rely on it.
+//! Vetting: the facts that a server tells of itself, and the rules by which a lock may rely on it.
 
 use std::sync::Arc;
 
 use crate::model::resource::Shown;
-use crate::node::{NodeError, NodeErrorKind, Value, is_refusal};
+use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 
 use super::errors::{IS_REPLICA, lost};
 use super::options::Vetting;
 
-/// What a server that hides `INFO` is refused with, if the restart check has to tell it from its replicas.
+/// The fault of a server that hides `INFO`, if the restart check has to tell it from its replicas.
 pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
                                            not noticed; allow `+info` in its ACL";
 
-/// What a server says of itself, as lines of `name:value`.
+/// The facts that a server tells of itself, as lines of `name:value`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts(String);
+pub(super) struct ServerFacts(String);
 
-impl Facts {
+impl ServerFacts {
     pub(super) fn of(answer: &Value) -> Self {
         let mut facts = Self::default();
         facts.add(answer);
@@ -101,7 +101,7 @@ pub(super) struct Rules {
     /// True if the server is the whole node, and no other server replaces it.
     pub(super) is_alone: bool,
     /// True for a master of a Cluster.
-    pub(super) is_part: bool,
+    pub(super) is_cluster_master: bool,
 }
 
 impl Rules {
@@ -109,7 +109,7 @@ impl Rules {
     /// the rules only warn.
     pub(super) fn judge(
         &self,
-        facts: &Facts,
+        facts: &ServerFacts,
         others: impl IntoIterator<Item = String>,
     ) -> Result<Option<String>, NodeError> {
         let mut faults: Vec<_> = others.into_iter().chain(facts.eviction()).collect();
@@ -124,7 +124,7 @@ impl Rules {
         }
         let reason = format!("`{}` {}", self.pool, faults.join("; "));
         match self.vetting {
-            Vetting::Refuse => Err(refused(reason)),
+            Vetting::Refuse => Err(refused_server(reason)),
             Vetting::Warn => Ok(Some(reason)),
         }
     }
@@ -133,7 +133,7 @@ impl Rules {
 /// True if an error means that the server keeps a command from this client: its ACL forbids the command, or the server
 /// knows it by another name or not at all. `LOADING` and its like mean that the server may answer later.
 pub(super) fn is_hidden(error: &[u8]) -> bool {
-    error.starts_with(b"NOPERM") || !is_refusal(error)
+    error.starts_with(b"NOPERM") || !was_not_run(error)
 }
 
 /// Refuses a server without `SET … NX … GET`, whatever the [`Vetting`]. A Valkey began with the
@@ -142,7 +142,7 @@ pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
     let major = version.split('.').next().and_then(|it| it.parse().ok());
     match major {
         Some(7..) => Ok(()),
-        _ => Err(refused(format!(
+        _ => Err(refused_server(format!(
             "the server's version is {}; locks need Redis 7.0 or later, or Valkey",
             Shown(version.as_bytes())
         ))),
@@ -161,7 +161,7 @@ pub(super) fn pairs(value: &Value) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-pub(super) fn refused(detail: impl Into<Arc<str>>) -> NodeError {
+pub(super) fn refused_server(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::Refused, detail)
 }
 
@@ -211,7 +211,7 @@ mod tests {
             ("role:replica", Some("is a replica of ")),
             ("cluster_enabled:1", Some("write redis+cluster://")),
         ] {
-            let faults = Facts::of(&Value::text(info.as_bytes())).faults_alone(false);
+            let faults = ServerFacts::of(&Value::text(info.as_bytes())).faults_alone(false);
             assert_eq!(faults.len(), usize::from(hint.is_some()), "{faults:?}");
             assert!(faults.iter().all(|it| it.contains(hint.unwrap())));
         }
@@ -225,7 +225,7 @@ mod tests {
             (1000, "volatile-ttl", true),
         ] {
             let info = format!("maxmemory:{maxmemory}\r\nmaxmemory_policy:{policy}\r\n");
-            let eviction = Facts::of(&Value::text(info.as_bytes())).eviction();
+            let eviction = ServerFacts::of(&Value::text(info.as_bytes())).eviction();
             assert_eq!(eviction.is_some(), evicts);
             assert!(eviction.is_none_or(|it| it.contains(policy)));
         }
@@ -244,7 +244,7 @@ mod tests {
                 [name, if index == wrong { bad } else { good }]
             });
             let words = words.map(|word| Value::text(word.as_bytes()));
-            let facts = Facts::of(&Value::List(words.collect()));
+            let facts = ServerFacts::of(&Value::List(words.collect()));
             let faults = facts.faults_alone(true);
             assert_eq!(faults.len(), usize::from(wrong < settings.len()));
             assert!(facts.faults_alone(false).is_empty());

@@ -1,4 +1,4 @@
-//! What the nodes of one client know of each other.
+//! The nodes of one client, as their checks know of each other.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use crate::env::Moment;
 use crate::model::limits::MAX_TTL;
 use crate::node::EpochListener;
-use crate::panics::caught;
 use crate::quorum::majority;
 
 use super::clock::{NodeClock, SteppedClock};
@@ -25,7 +24,7 @@ pub struct CheckedSet {
     restart_check: RestartCheck,
     /// The longest ttl of this process.
     pub(super) max_ttl: Duration,
-    /// How many nodes there will be, joined or not.
+    /// The number of nodes, with those that have not joined yet.
     size: usize,
     key_prefix: Box<[u8]>,
     /// No seat is ever given up, so that indexing does not panic under the lock.
@@ -48,6 +47,27 @@ pub(super) struct Seat {
     pub(super) on_doubt: Option<EpochListener>,
 }
 
+impl Seat {
+    /// Records what a check found on the node. Returns the step of its clock. With `trust_aof` no other server takes the
+    /// node's place, and a step that a restart hides has to be seen.
+    fn record(&mut self, check: &CheckAnswer<'_>, found: &Found, trust_aof: bool) -> Option<i64> {
+        let before = self.run_id.as_deref().filter(|_| !trust_aof);
+        let stepped_ms = self.clock.read(check, before);
+        let now = check.answered;
+        self.run_id = check.run_id.map(str::to_owned);
+        self.finding = match found {
+            Found::Nothing => Finding::Blank(now),
+            Found::Marker(it) if it.cause == OPENING && it.is_of(check) => Finding::Opening(now),
+            _ => Finding::InUse,
+        };
+        self.was_in_use |= self.finding == Finding::InUse;
+        if let Found::Marker(marker) = found {
+            self.max_ttl = marker.max_ttl;
+        }
+        stepped_ms
+    }
+}
+
 #[derive(Default, PartialEq, Eq)]
 pub(super) enum Finding {
     /// The first attempt to reach it is not over.
@@ -61,20 +81,20 @@ pub(super) enum Finding {
     InUse,
 }
 
-/// What a check shows, beside what the checks of the other nodes showed.
-pub(super) struct Facts<'a> {
+/// The facts that a check shows, together with the checks of the other nodes.
+pub(super) struct CheckFacts<'a> {
     pub(super) check: &'a CheckAnswer<'a>,
     pub(super) found: Found,
     pub(super) set: SetView,
     /// The step of the node's clock since the check before, in ms; positive if forwards.
     pub(super) stepped_ms: Option<i64>,
-    /// Whose clock the last step was of.
+    /// The owner of the clock that stepped last.
     pub(super) whose_step: SteppedClock,
     /// The longest `max_ttl`, of this process or in the marker of any node.
     pub(super) longest_max_ttl: Duration,
 }
 
-/// What the set says about a node of it that is blank or being opened.
+/// The state of the set, for a node of it that is blank or being opened.
 #[derive(PartialEq, Eq)]
 pub(super) enum SetView {
     /// The node is blank, and a node is, or was, in use.
@@ -119,7 +139,7 @@ impl CheckedSet {
         Self::new(RestartCheck::Off, self.max_ttl, 1, &self.key_prefix)
     }
 
-    /// What comes before all keys of the client.
+    /// Returns the prefix of all keys of the client.
     pub(crate) fn key_prefix(&self) -> &[u8] {
         &self.key_prefix
     }
@@ -129,7 +149,7 @@ impl CheckedSet {
         marker_key(&self.key_prefix)
     }
 
-    /// What is done about nodes that may have forgotten locks.
+    /// Returns the mode of the restart check.
     pub fn restart_check(&self) -> RestartCheck {
         self.restart_check
     }
@@ -145,49 +165,25 @@ impl CheckedSet {
     }
 
     /// Records a check of `seat`. After a step of its clock the other nodes are asked. An error is the reason why the
-    /// server must not vote as this node: it is another connected node too.
-    ///
-    /// Another process may be on another host, whose clock has not stepped. With `trust_aof` no other server takes the
-    /// node's place, and a step that a restart hides has to be seen.
+    /// server must not vote as this node.
     pub(super) fn record<'a>(
         &self,
         seat: usize,
         check: &'a CheckAnswer<'a>,
         trust_aof: bool,
-    ) -> Result<Facts<'a>, String> {
+    ) -> Result<CheckFacts<'a>, String> {
         let mut seats = self.seats.lock();
-        let is_twin = |it: &&Seat| it.run_id.is_some() && it.run_id.as_deref() == check.run_id;
-        let twin = others(&seats, seat).find(is_twin);
-        if let Some(twin) = twin.map(|it| Arc::clone(&it.name)) {
-            let reason = format!(
-                "`{}` is the same server as `{twin}`; two votes of one server are no majority: give \
-                 each pool a server of its own",
-                seats[seat].name,
-            );
+        if let Some(reason) = twin_fault(&seats, seat, check) {
             seats[seat].finding = Finding::Unreachable;
             return Err(reason);
         }
-        let (own, found, now) = (&mut seats[seat], Found::of(check.marker), check.answered);
-        let processes = own.run_id.as_deref().zip(check.run_id);
-        if !trust_aof && processes.is_some_and(|(before, now)| before != now) {
-            own.clock = NodeClock::default();
-        }
-        own.run_id = check.run_id.map(str::to_owned);
-        own.finding = match &found {
-            Found::Nothing => Finding::Blank(now),
-            Found::Marker(it) if it.cause == OPENING && it.is_of(check) => Finding::Opening(now),
-            _ => Finding::InUse,
-        };
-        own.was_in_use |= own.finding == Finding::InUse;
-        if let Found::Marker(marker) = &found {
-            own.max_ttl = marker.max_ttl;
-        }
-        let stepped_ms = own.clock.read(check);
+        let found = Found::of(check.marker);
+        let stepped_ms = seats[seat].record(check, &found, trust_aof);
         let clocks = others(&seats, seat).map(|it| &it.clock);
-        let facts = Facts {
+        let facts = CheckFacts {
             check,
             found,
-            set: self.view(&seats, seat, now),
+            set: self.view(&seats, seat, check.answered),
             stepped_ms,
             whose_step: seats[seat].clock.whose_step(clocks, majority(self.size)),
             longest_max_ttl: (seats.iter()).fold(self.max_ttl, |it, seat| it.max(seat.max_ttl)),
@@ -196,7 +192,7 @@ impl CheckedSet {
         let listeners: Vec<_> = doubted.filter_map(|it| it.on_doubt.clone()).collect();
         drop(seats);
         for ask in listeners {
-            caught("a listener to doubts", &*ask);
+            ask();
         }
         Ok(facts)
     }
@@ -227,6 +223,16 @@ fn others(seats: &[Seat], seat: usize) -> impl Iterator<Item = &Seat> {
     let is_connected = |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
     let others = seats.iter().enumerate().filter(move |(at, _)| *at != seat);
     others.map(|(_, it)| it).filter(move |it| is_connected(it))
+}
+
+/// The reason why the server must not vote as the node of `seat`, if it is another connected node too.
+fn twin_fault(seats: &[Seat], seat: usize, check: &CheckAnswer<'_>) -> Option<String> {
+    let is_twin = |it: &&Seat| it.run_id.is_some() && it.run_id.as_deref() == check.run_id;
+    let twin = others(seats, seat).find(is_twin)?;
+    Some(format!(
+        "`{}` is the same server as `{}`; two votes of one server are no majority: give each pool a server of its own",
+        seats[seat].name, twin.name,
+    ))
 }
 
 impl fmt::Debug for CheckedSet {

@@ -20,25 +20,25 @@ const TOGETHER: Duration = Duration::from_secs(2);
 pub(super) struct NodeClock {
     /// The moment of the last question.
     asked: Option<Moment>,
-    last: Option<Reading>,
-    step: Option<Step>,
+    last: Option<ClockReading>,
+    step: Option<ClockStep>,
 }
 
 /// The difference between a node's clock and the client's.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct ClockReading {
     asked: Moment,
     offset_us: i128,
     uncertainty_us: i128,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct ClockStep {
     by_us: i128,
     seen: Moment,
 }
 
-/// Whose clock a step was of.
+/// The owner of a clock that stepped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SteppedClock {
     /// Some of the other nodes have not been asked since the step.
@@ -50,16 +50,24 @@ pub(super) enum SteppedClock {
 }
 
 impl NodeClock {
-    /// Reads the clock. The result is the step since the reading before, in ms; positive if forwards. The reading is
+    /// Reads the clock. Returns the step since the reading before, in ms; positive if forwards. The reading is
     /// compared with the last one and not the first: what moves slowly is no step.
-    pub(super) fn read(&mut self, check: &CheckAnswer<'_>) -> Option<i64> {
+    ///
+    /// A reading of another process than `before` is compared with none: it may be on another host.
+    pub(super) fn read(&mut self, check: &CheckAnswer<'_>, before: Option<&str>) -> Option<i64> {
+        if before
+            .zip(check.run_id)
+            .is_some_and(|(before, now)| before != now)
+        {
+            *self = Self::default();
+        }
         let (asked, seen) = (check.asked, check.answered);
         self.asked = Some(asked);
         let way = seen.saturating_since(asked) / 2;
         if way > VAGUE {
             return None;
         }
-        let reading = Reading {
+        let reading = ClockReading {
             asked,
             offset_us: micros(check.time) - micros(asked.saturating_add(way).since_origin()),
             uncertainty_us: micros(way),
@@ -71,11 +79,11 @@ impl NodeClock {
         if by_us.abs() <= micros(CLOCK_WINDOW + drift) + uncertain {
             return None;
         }
-        self.step = Some(Step { by_us, seen });
+        self.step = Some(ClockStep { by_us, seen });
         Some(i64::try_from(by_us / 1000).unwrap_or(i64::MAX))
     }
 
-    /// Whose clock the last step was of, by the clocks of the other connected nodes. `majority` is that of the set.
+    /// Finds the owner of the clock that stepped last, by the clocks of the other connected nodes. `majority` is that of the set.
     pub(super) fn whose_step<'a>(
         &self,
         others: impl Iterator<Item = &'a Self>,
@@ -84,7 +92,7 @@ impl NodeClock {
         let Some(step) = self.step else {
             return SteppedClock::Nodes;
         };
-        let is_like = |other: Step| {
+        let is_like = |other: ClockStep| {
             let [first, last] = [step.seen.min(other.seen), step.seen.max(other.seen)];
             let is_together = last.saturating_since(first) <= TOGETHER;
             is_together && (step.by_us - other.by_us).abs() <= micros(CLOCK_WINDOW)

@@ -1,4 +1,4 @@
-//! What a node's marker says, and how.
+//! The marker of a node, and its text.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -76,8 +76,8 @@ impl Marker {
     }
 }
 
-/// How long a node that may have forgotten locks does not vote: the longest ttl of any client, a fiftieth for
-/// clocks of different speed, and what a clock may step unnoticed. Not less than it takes the
+/// Returns the length of a quarantine: the longest ttl of any client, a fiftieth for clocks of different speed, and the
+/// most that a clock may step unnoticed. Not less than it takes the
 /// time to overtake a fencing token that came from a hint at the one end of its window, with a
 /// hint at the other end.
 pub(super) fn quarantine(longest_max_ttl: Duration) -> Duration {
@@ -86,7 +86,7 @@ pub(super) fn quarantine(longest_max_ttl: Duration) -> Duration {
     longest.saturating_add(margin)
 }
 
-/// What is in the marker's place.
+/// The finding in the marker's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,

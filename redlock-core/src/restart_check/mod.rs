@@ -54,10 +54,6 @@ mod clock;
 mod marker;
 mod node_check;
 
-/// The rules, and why clients that follow them do not disagree unsafely.
-#[doc = include_str!("protocol.md")]
-mod protocol {}
-
 use std::time::Duration;
 
 pub use checked_set::CheckedSet;
@@ -68,7 +64,7 @@ pub use node_check::{Action, CheckAnswer, MarkerWrite, NodeCheck, Verdict};
 /// of the time between them, has stepped.
 pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
 
-/// What is done about nodes that may have forgotten locks.
+/// The treatment of nodes that may have forgotten locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RestartCheck {

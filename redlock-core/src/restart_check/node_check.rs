@@ -1,4 +1,5 @@
-//! One node's restart check: what each check of it means.
+//! The restart check of one node: its rules, and why clients that follow them do not disagree unsafely.
+#![doc = include_str!("voting_rules.md")]
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use crate::env::Moment;
 use crate::model::brief::Brief;
 use crate::node::EpochListener;
 
-use super::checked_set::{Facts, Finding, SetView};
+use super::checked_set::{CheckFacts, Finding, SetView};
 use super::clock::SteppedClock;
 use super::marker::{
     FLUSHED, Found, IDLE, INVALID, LATE, Marker, NEW, OPENING, RESTARTED, STEPPED, STRICT,
@@ -26,9 +27,9 @@ const AT_ONCE: Duration = Duration::from_millis(25);
 const LATER: Duration = Duration::from_millis(250);
 
 /// The longest pause between two checks of a node in quarantine.
-const LATEST: Duration = Duration::from_secs(5);
+const QUARANTINE_LOOK: Duration = Duration::from_secs(5);
 
-/// What a node answered when it was asked for its time and its marker.
+/// The answer of a node that was asked for its time and its marker.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckAnswer<'a> {
     /// The process of the node, as it said on this connection; `None` if the ACL hides it.
@@ -54,7 +55,7 @@ pub struct Verdict {
     pub stepped_ms: Option<i64>,
 }
 
-/// What to do with a node.
+/// The next step with a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -100,7 +101,7 @@ pub struct NodeCheck {
     seen: Option<Marker>,
     /// True if the node voted under that marker.
     has_voted: bool,
-    /// Until when the node does not vote, on the client's own clock, and why. It counts beside the marker, which shows
+    /// The end of the quarantine on the client's own clock, and its reason. It counts beside the marker, which shows
     /// the last write only: a client may have taken the set for new, or the node's clock has jumped ahead since.
     held: Option<(Moment, Cow<'static, str>)>,
     /// A step of the node's clock that is not written down, and may be this host's. True once the marker was replaced
@@ -180,8 +181,8 @@ impl NodeCheck {
         Ok(verdict)
     }
 
-    /// Whether the marker says that nothing was forgotten since the node was last seen in use.
-    fn is_as_before(&self, facts: &Facts<'_>) -> bool {
+    /// True if the marker says that nothing was forgotten since the node was last seen in use.
+    fn is_as_before(&self, facts: &CheckFacts<'_>) -> bool {
         let (Some(seen), Found::Marker(found)) = (&self.seen, &facts.found) else {
             return false;
         };
@@ -189,38 +190,38 @@ impl NodeCheck {
         found.since == seen.since && (self.trust_aof || is_same_process)
     }
 
-    fn judge(&mut self, facts: &Facts<'_>) -> Action {
+    fn judge(&mut self, facts: &CheckFacts<'_>) -> Action {
         match self.step.map(|is_judged| (facts.whose_step, is_judged)) {
             None => {}
             Some((SteppedClock::Undecided, _)) => {
                 let reason = "its clock stepped ahead, or this host stood still; the other \
                               nodes' clocks will show which";
-                return waits(reason, false);
+                return await_others(reason, false);
             }
             // All leases were given up with the epoch; the nodes are as they were.
             Some((SteppedClock::Ours, _)) => self.step = None,
             // The node dropped locks early.
-            Some((SteppedClock::Nodes, false)) => return self.forgot(facts, STEPPED),
+            Some((SteppedClock::Nodes, false)) => return self.distrust(facts, STEPPED),
             Some((SteppedClock::Nodes, true)) => {
-                self.hold_since(facts.check.time, STEPPED.into(), facts);
+                self.hold_from(facts.check.time, STEPPED.into(), facts);
                 self.step = None;
             }
         }
         match &facts.found {
-            Found::Marker(it) if it.is_of(facts.check) => self.follow(facts, it),
+            Found::Marker(it) if it.is_of(facts.check) => self.obey_marker(facts, it),
             // Only the `run_id` changes, so a quarantine outlives the restart.
             Found::Marker(kept) if self.trust_aof => replace(facts.check, kept.clone()),
-            Found::Marker(_) => self.forgot(facts, RESTARTED),
-            Found::Garbage => self.forgot(facts, INVALID),
+            Found::Marker(_) => self.distrust(facts, RESTARTED),
+            Found::Garbage => self.distrust(facts, INVALID),
             // If the same answer showed a reason not to vote, a client that comes later writes the marker.
-            Found::Word => (self.hold(facts)).unwrap_or_else(|| self.write(facts, IDLE)),
-            Found::Nothing if self.seen.is_some() => self.forgot(facts, self.lost_by(facts)),
+            Found::Word => (self.own_quarantine(facts)).unwrap_or_else(|| self.write(facts, IDLE)),
+            Found::Nothing if self.seen.is_some() => self.distrust(facts, self.loss_cause(facts)),
             Found::Nothing if self.peers.restart_check() == RestartCheck::Strict => {
-                self.forgot(facts, STRICT)
+                self.distrust(facts, STRICT)
             }
             Found::Nothing => match facts.set {
                 SetView::New | SetView::Marked => self.write(facts, OPENING),
-                SetView::Unknown { is_settled } => waits(
+                SetView::Unknown { is_settled } => await_others(
                     "it is blank; whether the set is new is not known until each node was tried, and \
                      until a majority of the pools is reachable",
                     is_settled,
@@ -234,17 +235,19 @@ impl NodeCheck {
     }
 
     /// Obeys a marker of this very process.
-    fn follow(&mut self, facts: &Facts<'_>, found: &Marker) -> Action {
+    fn obey_marker(&mut self, facts: &CheckFacts<'_>, found: &Marker) -> Action {
         let time = facts.check.time;
         match &*found.cause {
             // A client that had not seen the node in use takes it for new. No node votes yet.
-            OPENING if self.seen.is_some() => return self.forgot(facts, self.lost_by(facts)),
+            OPENING if self.seen.is_some() => {
+                return self.distrust(facts, self.loss_cause(facts));
+            }
             NEW if self.seen.is_some() && !self.is_as_before(facts) => {
-                self.hold_since(time, self.lost_by(facts).into(), facts);
+                self.hold_from(time, self.loss_cause(facts).into(), facts);
             }
             OPENING | NEW | IDLE => {}
-            _ if found.since > time => return self.forgot(facts, INVALID),
-            _ => self.hold_since(found.since, found.cause.clone(), facts),
+            _ if found.since > time => return self.distrust(facts, INVALID),
+            _ => self.hold_from(found.since, found.cause.clone(), facts),
         }
         let max_ttl = self.peers.max_ttl;
         // Other processes have to know for how long locks may live, also while the node is held.
@@ -252,14 +255,14 @@ impl NodeCheck {
             let found = found.clone();
             return replace(facts.check, Marker { max_ttl, ..found });
         }
-        match self.hold(facts) {
+        match self.own_quarantine(facts) {
             Some(hold) => hold,
             // The node has its marker still, so it has forgotten nothing since, and may vote once that can be said of
             // all the others.
             None if found.cause == OPENING && facts.set == SetView::Marked => {
                 self.write(facts, NEW)
             }
-            None if found.cause == OPENING => waits(
+            None if found.cause == OPENING => await_others(
                 "its set is new, and is opened when a majority of the pools is marked",
                 false,
             ),
@@ -267,22 +270,22 @@ impl NodeCheck {
         }
     }
 
-    /// The node forgot its grants, by what this client knows.
-    fn forgot(&mut self, facts: &Facts<'_>, cause: &'static str) -> Action {
+    /// Begins a quarantine: the node forgot its grants, by all that this client knows.
+    fn distrust(&mut self, facts: &CheckFacts<'_>, cause: &'static str) -> Action {
         // This also holds if the write of another client, with any marker, comes first.
-        self.hold_since(facts.check.time, cause.into(), facts);
+        self.hold_from(facts.check.time, cause.into(), facts);
         self.write(facts, cause)
     }
 
-    /// How a node that was seen in use came to have no marker, or that of a new set.
-    fn lost_by(&self, facts: &Facts<'_>) -> &'static str {
+    /// The reason why a node that was seen in use has no marker, or that of a new set.
+    fn loss_cause(&self, facts: &CheckFacts<'_>) -> &'static str {
         match &self.seen {
             Some(seen) if seen.is_of(facts.check) => FLUSHED,
             _ => RESTARTED,
         }
     }
 
-    fn write(&self, facts: &Facts<'_>, cause: &'static str) -> Action {
+    fn write(&self, facts: &CheckFacts<'_>, cause: &'static str) -> Action {
         let max_ttl = match cause {
             // No lock is held, so none lives for longer than this process knows.
             IDLE => self.peers.max_ttl,
@@ -297,8 +300,8 @@ impl NodeCheck {
         replace(facts.check, marker)
     }
 
-    /// What keeps the node from voting by this client's own clock.
-    fn hold(&self, facts: &Facts<'_>) -> Option<Action> {
+    /// The quarantine that this client keeps on its own clock, if it is still running.
+    fn own_quarantine(&self, facts: &CheckFacts<'_>) -> Option<Action> {
         let (until, cause) = self.held.as_ref()?;
         let left = until.saturating_since(facts.check.answered);
         (!left.is_zero()).then(|| Action::Hold {
@@ -307,14 +310,14 @@ impl NodeCheck {
                 Brief(left)
             ),
             left,
-            look_again: left.min(LATEST),
+            look_again: left.min(QUARANTINE_LOOK),
             is_settled: true,
         })
     }
 
     /// Keeps the node from voting for a quarantine that began at `since` on the node's clock. The longest `max_ttl`
     /// that this client knows counts for it: who wrote the marker may have known a shorter one.
-    fn hold_since(&mut self, since: Duration, cause: Cow<'static, str>, facts: &Facts<'_>) {
+    fn hold_from(&mut self, since: Duration, cause: Cow<'static, str>, facts: &CheckFacts<'_>) {
         let end = since.saturating_add(quarantine(facts.longest_max_ttl));
         let left = end.saturating_sub(facts.check.time);
         let until = facts.check.answered.saturating_add(left);
@@ -325,7 +328,7 @@ impl NodeCheck {
 }
 
 /// Other nodes decide; in a moment, unless it `is_settled`.
-fn waits(reason: &str, is_settled: bool) -> Action {
+fn await_others(reason: &str, is_settled: bool) -> Action {
     Action::Hold {
         reason: reason.to_owned(),
         left: Duration::ZERO,

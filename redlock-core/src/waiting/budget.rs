@@ -1,4 +1,4 @@
-//! How long a caller keeps trying, and how often.
+//! The time and the number of attempts that a caller has.
 
 use std::time::Duration;
 
@@ -18,14 +18,28 @@ const MOST_DIVIDED: u32 = 6;
 /// The longest pause of a caller that no holder excludes.
 const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 
-/// For how long nodes remember at least, and at most, that a refused caller waits.
+/// Bounds the time for which nodes remember that a refused caller waits.
 const SHORTEST_ADVICE: Duration = Duration::from_millis(100);
 const LONGEST_ADVICE: Duration = Duration::from_secs(10);
 
-/// How long an attempt may wait for the nodes: well below the ttl, so that an attempt that waited it
-/// out leaves time for another.
+/// Returns the time for which an attempt may wait for the nodes. It is well below the ttl, so that an attempt that
+/// waited it out leaves time for another.
 pub(crate) fn attempt_time(node_timeout: Duration, ttl: Duration) -> Duration {
     node_timeout.min(ttl / 4)
+}
+
+/// The time that an attempt, or a question of a break, gives the nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) started: Moment,
+    pub(crate) timeout: Duration,
+}
+
+impl Window {
+    /// Returns the moment until which a missing vote is waited for.
+    pub(crate) fn end(self) -> Moment {
+        self.started.saturating_add(self.timeout)
+    }
 }
 
 /// One caller's budget, from its arrival on. Its time counts the same in line as between attempts.
@@ -37,17 +51,17 @@ pub(crate) struct RetryBudget<'a> {
     pub(crate) end: Option<Moment>,
     /// The latest beginning of the last attempt, so that it ends with the caller's time.
     pub(crate) last_attempt: Option<Moment>,
-    /// Those that were begun.
+    /// The attempts that were begun.
     pub(crate) attempts: u32,
-    /// Pauses that were begun.
+    /// The pauses that were begun.
     pauses: u32,
-    /// When the last one of them ends.
+    /// When the last pause ends.
     pause: Option<Moment>,
     /// The number of additional retries for attempts that no caller won.
     pub(crate) splits: u32,
     /// The pauses in a row that were begun while no majority of the nodes answered.
     unanswered: u32,
-    /// How many attempts in a row found the lock free and were spoilt by others.
+    /// The attempts in a row that found the lock free and were spoilt by other callers.
     divided: u32,
 }
 
@@ -77,14 +91,14 @@ impl<'a> RetryBudget<'a> {
         }
     }
 
-    /// The time since the caller came.
+    /// Returns the time since the caller came.
     pub(crate) fn waited(&self, environment: &Environment) -> Duration {
         environment.now().saturating_since(self.began)
     }
 
-    /// The beginning of the next attempt after a split, in which no caller won, although the budget of
+    /// Returns the beginning of the next attempt after a split, in which no caller won, although the budget of
     /// retries is used up. `None` if the caller's time is bounded and leaves none for it.
-    pub(crate) fn next_behind_a_split(&mut self, environment: &Environment) -> Option<Moment> {
+    pub(crate) fn next_after_split(&mut self, environment: &Environment) -> Option<Moment> {
         if self.end.is_some() {
             return None;
         }
@@ -94,18 +108,18 @@ impl<'a> RetryBudget<'a> {
         self.pause
     }
 
-    /// Counts an attempt that begins now, and says how long it may wait for the nodes, within the
-    /// caller's own bound.
-    pub(crate) fn begin_attempt(&mut self, environment: &Environment, ttl: Duration) -> Duration {
+    /// Counts an attempt that begins at `started`. Returns its time, which ends with the caller's own.
+    pub(crate) fn begin_attempt(&mut self, started: Moment, ttl: Duration) -> Window {
         self.attempts = self.attempts.saturating_add(1);
         let timeout = attempt_time(self.node_timeout, ttl);
-        match self.end {
-            Some(end) => timeout.min(end.saturating_since(environment.now())),
+        let timeout = match self.end {
+            Some(end) => timeout.min(end.saturating_since(started)),
             None => timeout,
-        }
+        };
+        Window { started, timeout }
     }
 
-    /// The beginning of the next attempt, or `None` if the budget is used up. An attempt that began
+    /// Returns the beginning of the next attempt, or `None` if the budget is used up. An attempt that began
     /// earlier, because the caller was woken, costs nothing: the pause continues. `is_unanswered` says that
     /// no majority of the nodes answered the last attempt. Then no holder is known, and a
     /// caller that waits for a time has [`UNANSWERED_RETRIES`].
@@ -143,7 +157,7 @@ impl<'a> RetryBudget<'a> {
         self.unanswered > UNANSWERED_RETRIES && self.last_attempt.is_some_and(|last| now < last)
     }
 
-    /// The time for which a wake-up does not count behind an attempt. If several callers found the lock free at one
+    /// Returns the time for which a wake-up is ignored after an attempt. If several callers found the lock free at one
     /// moment and none won it, the attempt `is_divided`, and they come again one by one.
     pub(crate) fn spread(&mut self, environment: &Environment, is_divided: bool) -> Duration {
         if !is_divided {
@@ -155,13 +169,13 @@ impl<'a> RetryBudget<'a> {
         environment.jittered(spread.min(self.retry.delay))
     }
 
-    /// The same if no holder excludes the caller, but others go first: when they
-    /// have gone is told by no node.
+    /// Returns the pause of a caller that no holder excludes, but that others precede: no node tells when they have gone.
     pub(crate) fn spread_behind_others(&self, environment: &Environment) -> Duration {
         environment.jittered(OTHERS_GO_FIRST.min(self.retry.delay))
     }
 
-    /// For how long nodes remember that the caller was refused: until its next attempt, if there is one.
+    /// Returns the time for which nodes remember that the caller was refused: until its next attempt. `None` if no attempt
+    /// follows.
     pub(crate) fn advice(&self) -> Option<Duration> {
         let advice = self.retry.delay.saturating_mul(3);
         let advice = advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE);

@@ -1,4 +1,4 @@
-//! The share of other processes.
+//! The share of a lock that callers of this process leave to other processes.
 //!
 //! A process that hands a lock over to its own callers, or asks again at once, is ahead of all
 //! processes that have yet to hear of a release. It therefore has to let them in: a streak is bounded in time, and a
@@ -9,8 +9,15 @@
 use std::time::Duration;
 
 use crate::env::Moment;
+use crate::env::timeout::before;
+use crate::kinds::any_kind;
+use crate::quorum::round::{Goal, Round};
 
-/// For how long callers of one process may have a lock one after another, unless configured otherwise.
+use super::budget::Window;
+use super::refused_attempt::{RefusedAttempt, SoughtLock};
+use super::turn::Turn;
+
+/// The time for which callers of one process may have a lock one after another, unless configured otherwise.
 pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
 
 /// The number of questions to the nodes in a break, one after the other. A caller of another process
@@ -40,7 +47,7 @@ pub(super) struct FairShare {
     /// The number of further releases for which another process is remembered.
     remembers_others: u8,
     /// The questions of the break that are still to be asked.
-    questions_due: u32,
+    pub(super) questions_due: u32,
     /// A caller that enters an empty line before this moment belongs to the streak.
     binds_until: Moment,
 }
@@ -89,16 +96,6 @@ impl FairShare {
         }
     }
 
-    /// Returns the number of questions that the next caller asks the nodes before it asks for the lock.
-    pub(super) fn questions_due(&self) -> u32 {
-        self.questions_due
-    }
-
-    /// Records how much of the break is still to be taken.
-    pub(super) fn set_questions_due(&mut self, questions: u32) {
-        self.questions_due = questions;
-    }
-
     /// True if a caller that enters an empty line `now` belongs to no streak.
     pub(super) fn is_forgotten(&self, now: Moment) -> bool {
         self.binds_until <= now
@@ -118,6 +115,50 @@ impl FairShare {
     fn is_spent(&self, handover_time: Duration, now: Moment) -> bool {
         self.lasted(now) >= handover_time.max(self.grant_time.saturating_mul(TRIPS))
     }
+}
+
+/// Takes the break for other processes, if one is due: asks the nodes several times in a row whether another process has
+/// come, within the time of an attempt. If one has come, returns what the nodes say: the caller then waits like a caller
+/// that was refused. The break leaves enough time for an attempt that begins at `last_attempt`.
+pub(crate) async fn let_others_go_first(
+    turn: &Turn,
+    lock: &SoughtLock,
+    last_attempt: Option<Moment>,
+) -> Option<RefusedAttempt> {
+    let questions = turn.questions_due();
+    if questions == 0 {
+        return None;
+    }
+    let (clock, node_timeout) = (lock.context.clock(), lock.context.node_timeout);
+    let end = clock.now().saturating_add(node_timeout);
+    let end = last_attempt.map_or(end, |last| end.min(last));
+    let question = any_kind::peek(lock.protocol.line_keys());
+    let mut met = None;
+    for due in (1..=questions).rev() {
+        let started = clock.now();
+        let timeout = end.saturating_since(started);
+        if timeout.is_zero() {
+            break;
+        }
+        turn.set_questions_due(due, timeout);
+        let votes = Round::start(&lock.nodes, question.clone(), Goal::FreeOfUs);
+        before(clock, end, votes.decided()).await;
+        let tally = votes.tally();
+        if tally.is_contended() {
+            met = Some(RefusedAttempt {
+                lock: lock.clone(),
+                votes,
+                window: Window { started, timeout },
+                release: None,
+                defect: None,
+            });
+        }
+        if met.is_some() || !tally.is_free_of_us() {
+            break;
+        }
+    }
+    turn.set_questions_due(0, node_timeout);
+    met
 }
 
 #[cfg(test)]
@@ -147,7 +188,7 @@ mod tests {
         assert!(share.may_hand_over(true, at(79)));
         assert!(!share.may_hand_over(true, at(80)));
         share.record_release(true, at(80));
-        assert_eq!(share.questions_due(), BREAK);
+        assert_eq!(share.questions_due, BREAK);
         assert!(share.may_hand_over(true, at(100)));
     }
 
@@ -158,7 +199,7 @@ mod tests {
             share.record_acquired(at(0), Duration::ZERO);
             share.record_release(false, at(lasted));
             assert_eq!(!share.is_forgotten(at(lasted)), is_remembered, "{lasted}");
-            assert_eq!(share.questions_due(), questions, "{lasted}");
+            assert_eq!(share.questions_due, questions, "{lasted}");
         }
     }
 
@@ -167,10 +208,10 @@ mod tests {
         let mut share = share();
         share.record_others();
         for questions in [BREAK; MEMORY as usize].into_iter().chain([0]) {
-            share.set_questions_due(0);
+            share.questions_due = 0;
             share.record_acquired(at(0), Duration::ZERO);
             share.record_release(false, at(0));
-            assert_eq!(share.questions_due(), questions);
+            assert_eq!(share.questions_due, questions);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::quorum::round::Round;
 use crate::quorum::validity::Validity;
 use crate::request::Request;
 
-/// What a lease that is over has left on the nodes. Dropping the handed claim sends the release.
+/// The claim of a lease that is over, for the next caller in line. Dropping it sends the release.
 pub(crate) struct HandedClaim {
     pub(crate) claim: Arc<Claim>,
     pub(crate) deadline: Moment,
@@ -27,7 +27,7 @@ pub(crate) struct HandedClaim {
 }
 
 impl HandedClaim {
-    /// True if `request`, which asks for a lock of `kind`, may take the claim over as it is: it would get the
+    /// True if `request`, whose lock has `protocol`, may take the claim over as it is: it would get the
     /// same from an acquisition, except for a tenth of the validity. The nodes' epochs are read before the
     /// clock, as after an attempt.
     pub(crate) fn suits(
@@ -50,8 +50,8 @@ impl HandedClaim {
         }
         let drift = drift(self.ttl, self.clock_drift_factor);
         let whole = self.ttl.saturating_sub(drift);
-        let left = self.deadline.saturating_since(clock.now());
-        left >= whole / 10 * 9 && left >= request.min_validity
+        let validity = self.deadline.saturating_since(clock.now());
+        validity >= whole / 10 * 9 && validity >= request.min_validity
     }
 
     /// The claim for a lease that takes it over `now`, and its validity.

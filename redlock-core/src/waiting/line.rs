@@ -14,12 +14,13 @@ use crate::kinds::Kind;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{NodeSet, identity};
+use crate::quorum::lock_protocol::LinePlace;
 
 use super::fair_share::FairShare;
 use super::handed_claim::HandedClaim;
 use super::refused_attempt::RefusedAttempt;
 
-/// How often a caller that gives up looks whether missing votes have come.
+/// The time between two looks of a caller that gives up, while votes are missing.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
 /// Names what callers of the same line have in common: they exclude each other, and would be given the
@@ -54,7 +55,11 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
-        let state = LineState::new(FairShare::new(handover_time));
+        let share = FairShare::new(handover_time);
+        let state = LineState {
+            share,
+            ..LineState::default()
+        };
         Self {
             key,
             state: Mutex::new(state),
@@ -78,6 +83,7 @@ pub(super) struct Ticket {
     pub(super) woken: Arc<Notify>,
 }
 
+#[derive(Default)]
 pub(super) struct LineState {
     /// The caller with the turn. Without one, no caller waits.
     turn: Option<Ticket>,
@@ -112,24 +118,14 @@ pub(crate) enum NoTurn {
 }
 
 impl LineState {
-    fn new(share: FairShare) -> Self {
-        Self {
-            turn: None,
-            deadline: Moment::default(),
-            holder: None,
-            waiters: BTreeMap::new(),
-            handed_claim: None,
-            share,
-            refusal: None,
-            last_refused: 0,
-            is_dead: false,
-        }
-    }
-
     /// Clears an empty line, of which only the streak is remembered. Returns what it had, to be dropped without a mutex.
     pub(super) fn clear(&mut self) -> Self {
-        let mut cleared = Self::new(self.share);
-        cleared.is_dead = self.is_dead;
+        let (share, is_dead) = (self.share, self.is_dead);
+        let cleared = Self {
+            share,
+            is_dead,
+            ..Self::default()
+        };
         mem::replace(self, cleared)
     }
 
@@ -187,11 +183,13 @@ impl LineState {
         self.holder.is_none() && self.refusal.as_ref().is_some_and(is_unanswered)
     }
 
-    /// True if the caller with the ticket `number` was in line when the nodes last refused an attempt, and if a waiter was.
-    pub(super) fn were_refused(&self, number: u64) -> (bool, bool) {
+    /// Returns the place of the caller with the turn, whose ticket is `number`.
+    pub(super) fn place_of(&self, number: u64) -> LinePlace {
         let first = self.waiters.first_key_value();
-        let is_followed = first.is_some_and(|(first, _)| *first <= self.last_refused);
-        (number <= self.last_refused, is_followed)
+        LinePlace {
+            was_refused: number <= self.last_refused,
+            is_followed: first.is_some_and(|(first, _)| *first <= self.last_refused),
+        }
     }
 
     /// Records an attempt that the nodes refused. Returns the one that they refused before, to be dropped without a mutex.

@@ -3,9 +3,7 @@
 //! How a lock goes from one caller to the next is in [`handed_claim`](super::handed_claim).
 #![doc = include_str!("lines.md")]
 
-use std::borrow::Borrow;
-use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -22,7 +20,7 @@ use super::budget::RetryBudget;
 use super::line::{Line, LineKey, LineState, NoTurn, Ticket};
 use super::turn::Turn;
 
-/// From this number of lines on, empty lines are looked for and forgotten.
+/// With more lines than this, empty lines are looked for and forgotten.
 pub(super) const MANY_LINES: usize = 1024;
 
 /// Bounds the callers that wait.
@@ -47,44 +45,10 @@ pub(crate) struct Lines {
     map: Mutex<LineMap>,
 }
 
-#[derive(Default)]
 struct LineMap {
-    lines: HashSet<MappedLine>,
-    /// The number of lines from which on empty ones are looked for.
+    lines: HashMap<LineKey, Arc<Line>>,
+    /// With more lines than this, empty ones are looked for.
     many: usize,
-}
-
-/// A line that is found by its key.
-struct MappedLine(Arc<Line>);
-
-impl Borrow<LineKey> for MappedLine {
-    fn borrow(&self) -> &LineKey {
-        &self.0.key
-    }
-}
-
-impl PartialEq for MappedLine {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.key == other.0.key
-    }
-}
-
-impl Eq for MappedLine {}
-
-impl Hash for MappedLine {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.0.key.hash(hasher);
-    }
-}
-
-impl LineMap {
-    /// Forgets lines that have been empty for a while.
-    fn sweep(&mut self, now: Moment) {
-        if self.lines.len() >= self.many {
-            self.lines.retain(|line| !line.0.die_if_forgotten(now));
-            self.many = MANY_LINES.max(self.lines.len() * 2);
-        }
-    }
 }
 
 impl Lines {
@@ -99,7 +63,10 @@ impl Lines {
             limits,
             waiting: AtomicUsize::new(0),
             last_ticket: AtomicU64::new(0),
-            map: Mutex::default(),
+            map: Mutex::new(LineMap {
+                lines: HashMap::new(),
+                many: MANY_LINES,
+            }),
         }
     }
 
@@ -178,20 +145,30 @@ impl Lines {
     }
 
     fn find(&self, key: &LineKey) -> Option<Arc<Line>> {
-        let map = self.map.lock();
-        map.lines.get(key).map(|line| Arc::clone(&line.0))
+        self.map.lock().lines.get(key).map(Arc::clone)
     }
 
     /// Returns the line of `key`. It may be dead by the time that the caller locks it.
     fn find_or_add(&self, key: LineKey) -> Arc<Line> {
         let mut map = self.map.lock();
-        if let Some(line) = map.lines.get(&key) {
-            return Arc::clone(&line.0);
+        let line = map.lines.entry(key.clone());
+        let new_line = || Arc::new(Line::new(key, self.handover_time));
+        let line = Arc::clone(line.or_insert_with(new_line));
+        let are_many = map.lines.len() > map.many;
+        drop(map);
+        if are_many {
+            self.sweep();
         }
-        map.sweep(self.context.now());
-        let line = Arc::new(Line::new(key, self.handover_time));
-        map.lines.insert(MappedLine(Arc::clone(&line)));
         line
+    }
+
+    /// Forgets lines that have been empty for a while.
+    fn sweep(&self) {
+        // The clock is read before the mutex is taken: it is foreign code.
+        let now = self.context.now();
+        let mut map = self.map.lock();
+        map.lines.retain(|_, line| !line.die_if_forgotten(now));
+        map.many = MANY_LINES.max(map.lines.len() * 2);
     }
 
     /// Looks whether the turn of a caller has come, who stands in line from the first look on. Returns `None` if it has,
@@ -247,7 +224,8 @@ impl Lines {
     fn reserve(&self, standing: usize) -> Result<(), NoTurn> {
         let most = self.limits.in_all_lines;
         let one_more = |waiting| (waiting < most).then_some(waiting + 1);
-        if standing >= self.limits.in_one_line
+        let is_full = standing >= self.limits.in_one_line;
+        if is_full
             || self
                 .waiting
                 .fetch_update(Relaxed, Relaxed, one_more)
@@ -304,9 +282,8 @@ impl Lines {
 
     #[cfg(test)]
     pub(super) fn is_locked(&self) -> bool {
-        let is_locked = |line: &MappedLine| line.0.state.is_locked();
         let map = self.map.try_lock();
-        map.is_none_or(|map| map.lines.iter().any(is_locked))
+        map.is_none_or(|map| map.lines.values().any(|line| line.state.is_locked()))
     }
 }
 

@@ -8,7 +8,7 @@
 //! released for other processes, and the next caller of this process asks for it a moment later.
 
 pub(crate) mod budget;
-mod fair_share;
+pub(crate) mod fair_share;
 pub(crate) mod handed_claim;
 mod line;
 mod lines;
@@ -17,6 +17,7 @@ mod lines;
     allow(unreachable_pub, reason = "public in `testing`")
 )]
 pub(crate) mod quorum_watch;
+pub(crate) mod refusal_error;
 pub(crate) mod refused_attempt;
 #[cfg(test)]
 pub(crate) mod tests;

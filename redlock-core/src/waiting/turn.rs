@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::model::token::OwnerToken;
+use crate::quorum::lock_protocol::LinePlace;
 use crate::quorum::round::Round;
 use crate::quorum::validity::Validity;
 
@@ -57,7 +58,7 @@ impl Turn {
 
     /// Returns the number of questions of the break that is due.
     pub(crate) fn questions_due(&self) -> u32 {
-        let questions = self.change(|line| line.share.questions_due());
+        let questions = self.change(|line| line.share.questions_due);
         questions.unwrap_or(0)
     }
 
@@ -67,19 +68,19 @@ impl Turn {
         let deadline = self.lines.step_deadline(now, timeout);
         self.change(|line| {
             line.deadline = deadline;
-            line.share.set_questions_due(questions);
+            line.share.questions_due = questions;
         });
     }
 
-    /// Records that the nodes are asked `now`, for `timeout` at most. Says whether the caller, and whether a waiter, was in
-    /// line when the nodes last refused an attempt. `None` if the turn was taken away.
-    pub(crate) fn start_attempt(&self, now: Moment, timeout: Duration) -> Option<(bool, bool)> {
+    /// Records that an attempt begins `now`. Returns the caller's place in line, or `None` if the turn was taken away.
+    pub(crate) fn start_attempt(&self, now: Moment) -> Option<LinePlace> {
         // The attempt follows all that this caller was woken for.
         pin!(self.ticket.woken.notified()).enable();
+        let timeout = self.lines.context.node_timeout;
         let deadline = self.lines.step_deadline(now, timeout);
         self.change(|line| {
             line.deadline = deadline;
-            line.were_refused(self.ticket.number)
+            line.place_of(self.ticket.number)
         })
     }
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
+use redlock_core::logging::log_caught;
 use redlock_core::request::MAX_NOTE_BYTES;
 use tokio::sync::SetOnce;
+use tracing::info;
 
 use super::Election;
 use super::term::{Term, TermShared};
@@ -283,8 +285,7 @@ impl<'a> Candidate<'a> {
         elections.set_term(self.number, Some(began), Some(fencing_token));
         let LockSpec { site, resource, .. } = &self.spec;
         let site = site.site_name();
-        log!(
-            info,
+        info!(
             site, %resource,
             token = term.lease().token_id(), %fencing_token,
             "elected: a term begins",
@@ -327,12 +328,11 @@ impl Drop for RunningTerm<'_> {
         let lost = term.lease().core.over().map(|over| over.to_string());
         let reason = lost.as_deref().unwrap_or(self.reason);
         figure!(histogram TERM { site: site } record(length));
-        log!(
-            info,
+        log_caught!(info!(
             site, %resource,
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             in_office = length.as_secs_f64(), %reason,
             "a term has ended",
-        );
+        ));
     }
 }

@@ -69,7 +69,7 @@ impl Registry {
         let options = redis_options(checked);
         let nodes = start_nodes(checked, &options, io);
         for server in &nodes.servers {
-            server.settled().await;
+            server.wait_until_settled().await;
         }
         check_servers(checked, &nodes.servers)?;
         let shared = RegistryShared::new(checked, io.environment(), nodes.by_pool);

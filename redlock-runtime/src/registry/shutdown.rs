@@ -11,7 +11,9 @@ use std::time::Duration;
 use redlock_core::NodeSet;
 use redlock_core::env::Moment;
 use redlock_core::error::Brief;
+use redlock_core::logging::log_caught;
 use tokio::sync::SetOnce;
+use tracing::{info, warn};
 
 use super::held_lease::listed;
 use super::shutdown_report::ShutdownReport;
@@ -61,12 +63,11 @@ fn begin_with_reason(registry: &Registry, reason: &str) {
     if shutdown.began.set(began).is_err() {
         return;
     }
-    log!(
-        info,
+    log_caught!(info!(
         held = held.count(),
         "redlock shuts down: no new locks; bodies have {} to finish{reason}",
         Brief(shutdown.grace),
-    );
+    ));
     let mut task = ShutdownTask {
         registry: registry.clone(),
         report: ShutdownReport::default(),
@@ -82,14 +83,13 @@ pub(crate) fn begin_at_drop(registry: &Registry) {
     let shutdown = &registry.shared.shutdown;
     let held = registry.held();
     if !shutdown.began.initialized() && !held.is_empty() {
-        log!(
-            warn,
+        log_caught!(warn!(
             held = held.len(),
             "dropped without `shutdown`, with locks held: {}; if the process ends before \
              they are released, their keys stay until the ttl; await \
              `redlock.shutdown()` at the end of `main`",
             listed(&held),
-        );
+        ));
     }
     let reason = "; what `init` returned was dropped (`let _ =` drops it at once)";
     begin_with_reason(registry, reason);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use redlock_core::logging::log_caught;
+
 use super::held_lease::HeldLease;
 
 /// The report of a shutdown.
@@ -66,7 +68,7 @@ impl ShutdownReport {
     pub(crate) fn log(&self) {
         macro_rules! log_at {
             ($level:ident) => {
-                log!($level, "redlock has shut down: {self}")
+                log_caught!(tracing::$level!("redlock has shut down: {self}"))
             };
         }
         // A key that may stay on the nodes until its ttl is worth a look.

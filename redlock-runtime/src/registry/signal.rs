@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
+use redlock_core::logging::log_caught;
 use tokio::sync::oneshot;
+use tracing::{error, info, warn};
 
 use super::held_lease::listed;
 use super::{Registry, RegistryShared, scope, shutdown};
@@ -87,8 +89,7 @@ pub(crate) fn log_if_keys_stay(registry: &Registry) {
     });
     let mut pools = registry.shared.pools.by_name.values();
     if !is_handled && pools.any(|pool| pool.memory.is_none()) {
-        log!(
-            info,
+        info!(
             "SIGTERM and SIGINT leave the keys of held locks to their ttl, as nothing awaits `shutdown_signal()`; \
              `release_on_exit` in `[shutdown]` releases them without code",
         );
@@ -209,7 +210,7 @@ impl SignalListener {
         let response = self.respond(Instant::now());
         let registries = self.state.lock().ending.clone();
         let begin = || {
-            log!(info, signal = signal.name, "asked to end; shutting down");
+            log_caught!(info!(signal = signal.name, "asked to end; shutting down"));
             registries.iter().for_each(shutdown::begin);
         };
         match response {
@@ -230,11 +231,12 @@ impl SignalListener {
                     end_by(signal)
                 });
             }
-            SignalResponse::Keep => log!(
-                warn,
-                signal = signal.name,
-                "no task waits for the signal; the next one ends the process",
-            ),
+            SignalResponse::Keep => {
+                log_caught!(warn!(
+                    signal = signal.name,
+                    "no task waits for the signal; the next one ends the process",
+                ));
+            }
             SignalResponse::IgnoreEcho => {}
             SignalResponse::ExitAtOnce => end_at_once(signal, &registries),
         }
@@ -245,13 +247,12 @@ impl SignalListener {
 /// this.
 fn end_at_once(signal: Signal, registries: &[Registry]) -> ! {
     let held: Vec<_> = registries.iter().flat_map(Registry::held).collect();
-    log!(
-        error,
+    log_caught!(error!(
         signal = signal.name,
         held = held.len(),
         "a second signal; the process ends at once, and its keys stay until the ttl: {}",
         listed(&held),
-    );
+    ));
     end_by(signal)
 }
 
@@ -280,7 +281,7 @@ fn listener() -> Option<&'static SignalListener> {
     match started {
         Ok(listener) => Some(listener),
         Err(error) => {
-            log!(error, %error, "cannot listen for signals: the I/O thread cannot start");
+            error!(%error, "cannot listen for signals: the I/O thread cannot start");
             None
         }
     }
@@ -312,7 +313,7 @@ fn listen(io: &redlock_core::IoThread, listener: &'static SignalListener) {
                     }
                 });
             }
-            Err(error) => log!(error, %error, signal = name, "cannot listen for a signal"),
+            Err(error) => error!(%error, signal = name, "cannot listen for a signal"),
         }
     }
 }
@@ -328,7 +329,7 @@ fn listen(io: &redlock_core::IoThread, listener: &'static SignalListener) {
             match tokio::signal::ctrl_c().await {
                 Ok(()) => listener.on_signal(signal),
                 Err(error) => {
-                    log!(error, %error, "cannot listen for Ctrl-C");
+                    error!(%error, "cannot listen for Ctrl-C");
                     return;
                 }
             }

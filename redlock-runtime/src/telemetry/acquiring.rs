@@ -10,7 +10,7 @@ use redlock_core::lease::FencingToken;
 use redlock_core::logging::log_throttled;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tracing::field::Empty;
-use tracing::{Span, info_span};
+use tracing::{Span, debug, info_span};
 
 use super::journal::{Journal, JournalLine};
 use super::{GaugeCount, HoldTelemetry, count_in_gauge, figure, kind_of, mark_failed, name_of};
@@ -93,8 +93,7 @@ impl AcquireTelemetry {
             line.record_lease(lease);
         }
         let entered = self.span.enter();
-        log!(
-            debug,
+        debug!(
             site = name_of(self.site),
             resource = %lease.resource(), token = lease.token_id(),
             votes = %votes(), attempts = lease.attempts(), waited = ?lease.waited(),
@@ -166,7 +165,7 @@ pub(crate) fn record_early_refusal(
     span.record("redlock.outcome", outcome);
     mark_failed(&span, outcome);
     figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
-    log!(debug, site = name_of(site), %resource, reason = %Reason(error), "not locked");
+    debug!(site = name_of(site), %resource, reason = %Reason(error), "not locked");
 }
 
 /// Begins the span of an acquisition. A call that is refused early has no `args`.
@@ -208,9 +207,9 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
             site = site_name, %resource, %reason
         );
     } else if !error.is_contended() && !error.is_already_run() {
-        log!(debug, site = site_name, %resource, %reason, "not locked");
+        debug!(site = site_name, %resource, %reason, "not locked");
     } else if site.skips {
-        log!(debug, site = site_name, %resource, %reason, "skipped");
+        debug!(site = site_name, %resource, %reason, "skipped");
     } else {
         log_throttled!(
             throttle,

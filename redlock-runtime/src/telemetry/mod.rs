@@ -46,8 +46,8 @@ fn mark_failed(span: &Span, error_type: &'static str) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// Gives the present recorder a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the
-/// recorder is caught.
+/// Gives the present recorder a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the recorder is
+/// caught, because drops give figures.
 #[cfg(feature = "metrics")]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{

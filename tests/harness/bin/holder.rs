@@ -83,7 +83,7 @@ async fn connect(urls: impl Iterator<Item = String>, io: &IoThread) -> NodeSet {
         })
         .collect();
     for node in &nodes {
-        node.settled().await;
+        node.wait_until_settled().await;
     }
     nodes
         .into_iter()

@@ -94,7 +94,7 @@ pub(crate) async fn connect_to(
     };
     let nodes: Vec<_> = named.map(start).collect();
     for node in &nodes {
-        node.settled().await;
+        node.wait_until_settled().await;
     }
     let nodes = nodes.into_iter();
     nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect()

@@ -62,7 +62,7 @@ impl Set {
         };
         let nodes: Vec<_> = urls.iter().zip('a'..).map(start).collect();
         for node in &nodes {
-            node.settled().await;
+            node.wait_until_settled().await;
         }
         Self { nodes }
     }

@@ -38,7 +38,7 @@ impl Ours {
             let address = RedisAddress::parse(url).expect("a node's URL");
             let options = RedisOptions::default();
             let node = RedisNode::start(name.to_string(), address, options, &io);
-            node.settled().await;
+            node.wait_until_settled().await;
             started.push(Arc::new(node) as Arc<dyn Node>);
         }
         Self {

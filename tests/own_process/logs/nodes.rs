@@ -25,7 +25,7 @@ async fn start(
     change(&mut options);
     let address = RedisAddress::parse(url).unwrap();
     let node = redlock_core::RedisNode::start(name, address, options, &io);
-    node.settled().await;
+    node.wait_until_settled().await;
     (node, io)
 }
 

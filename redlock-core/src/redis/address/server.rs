@@ -19,7 +19,7 @@ const LONGEST_HOST: usize = 255;
 /// The places in the queue of a connection. It never fills: a full queue would change the order of commands.
 const PLACES: usize = 1 << 24;
 
-/// Who opens the connections to a server.
+/// The code that opens the connections to a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::redis) enum Opener {
     /// This library, for a URL.
@@ -149,7 +149,7 @@ impl Server {
         self.info.addr()
     }
 
-    /// What the crate has to know to connect, with the password of the present file.
+    /// Returns all that the crate has to know to connect, with the password of the present file.
     pub(in crate::redis) fn info(&self) -> Result<ConnectionInfo, Invalid> {
         let mut info = ConnectionInfo::clone(&self.info);
         if let Some(path) = &self.password_file {

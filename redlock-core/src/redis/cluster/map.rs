@@ -18,9 +18,9 @@ pub(super) struct Shard {
 /// The map as one server of the Cluster told it last. Empty until the map is known.
 #[derive(Default)]
 pub(super) struct SlotMap {
-    /// By the first of neighbouring slots: the last one, and the master.
+    /// The last of neighbouring slots, and their master, by the first slot.
     pub(super) ranges: BTreeMap<u16, (u16, Arc<Shard>)>,
-    /// By the Cluster's own name of the master, which does not depend on its address.
+    /// The masters by the Cluster's own names for them, which do not depend on addresses.
     pub(super) shards: BTreeMap<String, Arc<Shard>>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The *map* ([`map`]) says which master has which slot. If a master does not serve a call, or says nothing, the *topology
 //! refresh* learns the map anew.
-#![doc = include_str!("protocol.md")]
+#![doc = include_str!("one_vote.md")]
 
 mod map;
 mod view;
@@ -22,23 +22,23 @@ use crate::logging::log_caught;
 use crate::node::hash_slot::slot_of_all;
 use crate::node::watch::Watch;
 use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Submission};
-use crate::panics::unless_it_panics;
+use crate::panics::{PAUSE_AFTER_PANIC, unless_it_panics};
 
 use super::address::{RedisAddress, Server, Target};
-use super::backoff::{Backoff, LONGEST_PAUSE};
+use super::backoff::{Backoff, LONGEST_CONNECT_PAUSE};
 use super::errors::not_connected;
 use super::inbox::metrics::NodeMetrics;
-use super::newest::newest;
+use super::latest_answer::{DatedAnswer, latest_answer};
 use super::options::RedisOptions;
 use super::server::ServerNode;
 use map::{Shard, SlotMap};
 use view::Range;
 
 /// The interval at which the map is learned without a reason.
-const EVERY: Duration = Duration::from_secs(15);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The servers that are asked at once for one map.
-const ASKED: usize = 3;
+const SERVERS_ASKED: usize = 3;
 
 /// The handle. Dropping it ends the drivers, once all submitted operations have been sent.
 pub(super) struct Cluster {
@@ -54,7 +54,7 @@ struct ClusterShared {
     /// Replaced as a whole, only on the I/O thread.
     map: RwLock<Arc<SlotMap>>,
     /// The reason why there is no map.
-    why: Mutex<NodeError>,
+    no_map_reason: Mutex<NodeError>,
     /// Masters that are no longer on the map and may still owe releases.
     retired: Mutex<Vec<Arc<Shard>>>,
     /// Closed when the first attempt to learn the map is over.
@@ -77,7 +77,7 @@ impl Cluster {
             options,
             io: io.clone(),
             map: RwLock::default(),
-            why: Mutex::new(not_connected("the Cluster's masters are not known yet")),
+            no_map_reason: Mutex::new(not_connected("the Cluster's masters are not known yet")),
             retired: Mutex::default(),
             settled: Semaphore::new(0),
             metrics: Arc::default(),
@@ -89,11 +89,11 @@ impl Cluster {
         }
     }
 
-    pub(super) async fn settled(&self) {
+    pub(super) async fn wait_until_settled(&self) {
         // Nobody gets a permit.
         let _closed = self.shared.settled.acquire().await;
         for shard in self.shared.map().shards.values() {
-            shard.node.inbox.settled().await;
+            shard.node.inbox.wait_until_settled().await;
         }
     }
 
@@ -119,8 +119,8 @@ impl Node for Cluster {
             return shard.node.inbox.submit(submission);
         }
         // Nothing was ever acquired by this node, so there is nothing to release.
-        let why = self.shared.why.lock().clone();
-        self.shared.metrics.failed(&why, 1);
+        let why = self.shared.no_map_reason.lock().clone();
+        self.shared.metrics.record_failed(&why, 1);
         submission.answer(Answer::Failed(why));
     }
 
@@ -149,7 +149,7 @@ impl Node for Cluster {
     fn status(&self) -> NodeStatus {
         let map = self.shared.map();
         if map.shards.is_empty() {
-            return NodeStatus::Abstaining(self.shared.why.lock().clone());
+            return NodeStatus::Abstaining(self.shared.no_map_reason.lock().clone());
         }
         map.status()
     }
@@ -178,7 +178,7 @@ impl ClusterShared {
     async fn refresh(self: Arc<Self>) {
         loop {
             unless_it_panics("a Cluster's topology refresh", self.learn_always()).await;
-            sleep(LONGEST_PAUSE).await;
+            sleep(PAUSE_AFTER_PANIC).await;
         }
     }
 
@@ -190,26 +190,26 @@ impl ClusterShared {
             let masters = map.shards.values().map(|it| &it.server);
             let mut servers: Vec<_> = masters.chain(&self.seeds).cloned().collect();
             servers.shuffle(&mut rand::rng());
-            servers.truncate(ASKED);
+            servers.truncate(SERVERS_ASKED);
             let within = self.options.connect_timeout;
-            let is_enough = |told: &[(u64, _)]| told.iter().any(|(epoch, _)| *epoch >= known);
-            let ask = |server| view::ask(server, &self.io);
-            match newest(&servers, ask, within, &self.io.time(), is_enough).await {
-                Ok((epoch, ranges)) => {
-                    known = epoch;
+            let is_enough = |told: &[DatedAnswer<_>]| told.iter().any(|it| it.failover >= known);
+            let ask = |server| view::ask_for_view(server, &self.io);
+            match latest_answer(&servers, ask, within, &self.io.time(), is_enough).await {
+                Ok(told) => {
+                    known = told.failover;
                     logged.clear();
-                    self.apply(ranges).await;
+                    self.apply(told.answer).await;
                 }
                 Err(why) => {
                     let reason = why.to_string();
                     self.metrics.record_error(&why);
                     if logged != reason {
-                        log_caught(|| {
-                            warn!(pool = %self.name, %reason, "the Cluster's slots cannot be learned");
-                        });
+                        log_caught!(
+                            warn!(pool = %self.name, %reason, "the Cluster's slots cannot be learned")
+                        );
                     }
                     logged = reason;
-                    *self.why.lock() = why;
+                    *self.no_map_reason.lock() = why;
                 }
             }
             self.settled.close();
@@ -217,8 +217,8 @@ impl ClusterShared {
             sleep(backoff.next()).await;
             let since = Instant::now();
             // Masters that do not vote, and releases that are owed, are trouble at least once a second.
-            let _ = timeout(EVERY, self.metrics.trouble.notified()).await;
-            if since.elapsed() >= LONGEST_PAUSE {
+            let _ = timeout(REFRESH_INTERVAL, self.metrics.trouble.notified()).await;
+            if since.elapsed() >= LONGEST_CONNECT_PAUSE {
                 backoff = Backoff::new();
             }
         }
@@ -240,7 +240,7 @@ impl ClusterShared {
         let gone = old.shards.values().filter(|it| !stays(it));
         let gone: Vec<_> = gone.cloned().collect();
         for shard in &gone {
-            // Its word no longer counts: it may yet grant what its successor has granted.
+            // An old master is cut off now: it could still grant a lock that its successor has granted too.
             shard.node.cut_off().await;
         }
         self.retired.lock().extend(gone);

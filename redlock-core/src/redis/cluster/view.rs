@@ -8,8 +8,8 @@ use crate::node::{NodeError, Value};
 use crate::redis::address::Server;
 use crate::redis::connection::connect;
 use crate::redis::errors::{not_connected, rejected};
-use crate::redis::newest::Dated;
-use crate::redis::vetting::{Facts, refused};
+use crate::redis::latest_answer::DatedAnswer;
+use crate::redis::vetting::{ServerFacts, refused_server};
 
 /// Neighbouring slots, both ends included.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,40 +21,44 @@ pub(super) struct Range {
     pub(super) id: String,
 }
 
+/// The slots of each master, with the epoch of the Cluster.
+type View = DatedAnswer<Vec<Range>>;
+
 /// Asks `server` for its view, on a connection of its own.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn ask(server: Server, io: &IoThread) -> Result<Dated<Vec<Range>>, NodeError> {
+pub(super) async fn ask_for_view(server: Server, io: &IoThread) -> Result<View, NodeError> {
     let mut questions = pipe();
     questions.cmd("CLUSTER").arg("INFO");
     questions.cmd("CLUSTER").arg("SLOTS");
     read(
-        &connect::ask(&server, &questions, &mut None, io).await?,
+        &connect::ask_server(&server, &questions, &mut None, io).await?,
         &server,
     )
 }
 
-/// The slots of each master, behind the epoch of the Cluster, which increases with each failover.
-pub(super) fn read(answers: &[Value], asked: &Server) -> Result<Dated<Vec<Range>>, NodeError> {
+/// Returns the slots of each master, with the epoch of the Cluster, which increases with each failover.
+pub(super) fn read(answers: &[Value], asked: &Server) -> Result<View, NodeError> {
     let slots = match answers {
         [_, Value::List(slots)] => &slots[..],
         [_, Value::Error(error)] if error.ends_with(b"cluster support disabled") => {
             let detail = "it is no part of a Redis Cluster; write redis:// in the pool's URL";
-            return Err(refused(detail));
+            return Err(refused_server(detail));
         }
         [_, Value::Error(error)] => return Err(rejected(NodeError::server(error))),
         _ => &[],
     };
     // A master without a reachable address does not hide the others.
-    let ranges: Vec<_> = slots.iter().filter_map(|it| range(it, asked)).collect();
-    if ranges.is_empty() {
+    let answer: Vec<_> = slots.iter().filter_map(|it| range(it, asked)).collect();
+    if answer.is_empty() {
         let detail = "it has joined no Cluster, or one without slots";
         return Err(not_connected(detail));
     }
-    let info = Facts::of(&answers[0]);
+    let info = ServerFacts::of(&answers[0]);
     let epoch = info.get("cluster_current_epoch");
     // Zero if the ACL hides it: the first server is believed then.
-    Ok((epoch.and_then(|it| it.parse().ok()).unwrap_or(0), ranges))
+    let failover = epoch.and_then(|it| it.parse().ok()).unwrap_or(0);
+    Ok(DatedAnswer { failover, answer })
 }
 
 /// `[first, last, [host, port, id, …], …]`, without a host if it is that of the server that was asked. Login and TLS are those of the server that was asked.

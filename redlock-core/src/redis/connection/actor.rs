@@ -14,22 +14,24 @@ use crate::logging::log_node;
 use crate::model::brief::Brief;
 use crate::node::{Answer, Call, Node as _, NodeError, Value, Vote};
 use crate::panics::caught;
-use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::{garbled, lost};
-use crate::redis::inbox::{Entry, Inbox, Taken};
-use crate::redis::vetting::{Facts, Rules};
+use crate::redis::inbox::{Batch, Inbox, QueuedCall};
+use crate::redis::vetting::{Rules, ServerFacts};
 
 use super::check::ServerCheck;
-use super::command::{Dialect, is_error};
+use super::command::{CallExtras, is_error};
 use super::connect::Connected;
-use super::line::{Line, Purpose};
-use super::questions::ask_for_facts;
-use super::refusals::{MANY, Refusals};
-use super::wakeups::Wakeups;
+use super::error_streaks::{ErrorStreaks, MANY_ERRORS};
+use super::handshake::ask_for_facts;
+use super::pipeline::{CommandPipeline, Purpose};
+use super::watches::Watches;
 
 /// The most operations that a lone caller has under way: it may submit two at once, and if it continues at a majority,
 /// two more stay unanswered on the slowest node.
 const QUIET: usize = 4;
+
+/// The pause before owed releases are sent again on the same connection.
+const OWED_PAUSE: Duration = Duration::from_secs(1);
 
 /// A server counts as dead only if it was suspect for this long: after a standstill of this process, the crate's task
 /// reads meanwhile what the server has answered.
@@ -38,11 +40,11 @@ const TO_READ: Duration = Duration::from_millis(20);
 /// The shortest time that timers of tokio tell apart.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
-/// What serves a connection.
+/// Serves a connection.
 pub(in crate::redis) struct Actor<'a> {
-    line: Line,
+    pipe: CommandPipeline,
     check: &'a mut ServerCheck,
-    wakeups: Wakeups,
+    watches: Watches,
     rules: &'a Rules,
     /// The reasons that were logged why a lock cannot rely on the server.
     warned: Option<String>,
@@ -51,29 +53,20 @@ pub(in crate::redis) struct Actor<'a> {
     heartbeat_at: Instant,
     /// The moment at which owed releases are sent again; `None` if this connection owes nothing.
     retry_at: Option<Instant>,
-    /// What came last from the inbox, reused.
-    taken: Taken,
+    /// The last batch from the inbox. Its memory is used again.
+    batch: Batch,
     /// The number of operations answered since the inbox was last told.
     answered: usize,
-    /// True if several callers are there, and were not let go first since the last write.
+    /// True if more submissions are likely: the next write waits once for them.
     is_busy: bool,
-    refusals: Refusals,
+    error_streaks: ErrorStreaks,
     is_suspect: bool,
     /// True if an acquisition was lost with an earlier connection.
     has_lost: bool,
 }
 
 /// Completes once the server is no longer the node's, with the reason.
-pub(in crate::redis) type Moved = Pin<Box<dyn Future<Output = NodeError> + Send>>;
-
-/// True if `reply` is a valid answer to `call` in a call for several. Another reply is never a grant.
-fn is_part(reply: &Value, call: &Call) -> bool {
-    match reply {
-        Value::Int(number) => call.is_release() || *number == 1,
-        Value::Text(_) | Value::Error(_) => !call.is_release(),
-        _ => false,
-    }
-}
+pub(in crate::redis) type Replaced = Pin<Box<dyn Future<Output = NodeError> + Send>>;
 
 impl<'a> Actor<'a> {
     /// Opens the inbox. The restart check's question goes first, then the owed releases, then everything else.
@@ -84,20 +77,20 @@ impl<'a> Actor<'a> {
         rules: &'a Rules,
     ) -> Self {
         let greeting = connected.greeting;
-        let dialect = Dialect {
+        let extras = CallExtras {
             marker: check.marker_key(),
             is_tried: greeting.mend.is_none(),
             huge: inbox.take_huge_keys(),
         };
         let now = inbox.time.now();
-        let quarantine = check.connected(greeting.facts.run_id());
+        let quarantine = check.begin_connection(greeting.facts.run_id());
         inbox.open(quarantine, greeting.mend);
         // A slot may go away, and one call for keys of several slots would be refused.
-        let joins = greeting.joins && !rules.is_part;
-        let mut line = Line::new(connected.opened, dialect, inbox, joins);
-        check.ask(None, &mut line);
+        let joins = greeting.joins && !rules.is_cluster_master;
+        let mut pipe = CommandPipeline::new(connected.opened, extras, inbox, joins);
+        check.send_check(None, &mut pipe);
         let heartbeat_at = now + inbox.options.heartbeat;
-        line.watch_by(heartbeat_at);
+        pipe.ring_by(heartbeat_at);
         let mut heartbeat = Pipeline::new();
         if greeting.facts.run_id().is_some() {
             ask_for_facts(&mut heartbeat, rules.trusts_aof);
@@ -105,18 +98,18 @@ impl<'a> Actor<'a> {
             heartbeat.cmd("TIME");
         }
         Self {
-            line,
+            pipe,
             check,
-            wakeups: connected.wakeups,
+            watches: connected.watches,
             rules,
             warned: rules.judge(&greeting.facts, None).ok().flatten(),
             heartbeat,
             heartbeat_at,
             retry_at: None,
-            taken: Taken::default(),
+            batch: Batch::default(),
             answered: 0,
             is_busy: false,
-            refusals: Refusals::default(),
+            error_streaks: ErrorStreaks::default(),
             is_suspect: false,
             has_lost: inbox.has_lost(),
         }
@@ -124,156 +117,159 @@ impl<'a> Actor<'a> {
 
     /// Serves the connection until it breaks, another server is the node's, or the node was dropped and everything is
     /// answered.
-    pub(in crate::redis) async fn serve(mut self, mut moved: Moved) -> Result<(), NodeError> {
+    pub(in crate::redis) async fn serve(mut self, mut replaced: Replaced) -> Result<(), NodeError> {
         let ended = poll_fn(|context| match self.step(context) {
-            Poll::Pending => moved.as_mut().poll(context).map(Err),
+            Poll::Pending => replaced.as_mut().poll(context).map(Err),
             ended @ Poll::Ready(_) => ended,
         });
         let ended = ended.await;
         if let Err(error) = &ended {
-            self.line.inbox.close(error);
-            self.give_up(error);
+            self.pipe.inbox.close(error);
+            self.abandon_calls(error);
         }
         ended
     }
 
     fn step(&mut self, context: &mut Context<'_>) -> Poll<Result<(), NodeError>> {
-        self.line.waker.clone_from(context.waker());
-        while let Some((purpose, value)) = self.line.next()? {
-            self.trust_again();
-            self.read(purpose, value)?;
+        self.pipe.waker.clone_from(context.waker());
+        while let Some((purpose, value)) = self.pipe.next()? {
+            self.end_suspicion();
+            self.handle_answer(purpose, value)?;
         }
-        if self.lets_callers_go_first() {
+        if self.waits_for_callers() {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        self.take();
-        if self.taken.has_ended && self.line.is_empty() {
+        self.send_submitted();
+        if self.batch.has_ended && self.pipe.is_empty() {
             return Poll::Ready(Ok(()));
         }
-        self.wakeups.follow(context, &mut self.line)?;
-        self.watch(context)?;
+        self.watches.take_messages(context, &mut self.pipe)?;
+        self.run_due(context)?;
         Poll::Pending
     }
 
     /// Sends what callers submitted.
-    fn take(&mut self) {
+    fn send_submitted(&mut self) {
         let answered = std::mem::take(&mut self.answered);
-        let (line, taken) = (&mut self.line, &mut self.taken);
-        line.inbox.take(taken, answered, &line.waker);
-        if taken.is_empty() {
+        let (pipe, batch) = (&mut self.pipe, &mut self.batch);
+        pipe.inbox.take_batch(batch, answered, &pipe.waker);
+        if batch.is_empty() {
             return;
         }
-        if taken.is_doubted {
-            self.check.ask(None, line);
+        if batch.needs_check {
+            self.check.send_check(None, pipe);
         }
-        self.wakeups.add(&mut taken.watches, line);
-        self.is_busy = taken.outstanding > QUIET;
-        for entry in taken.calls.drain(..) {
-            line.submit(entry);
+        self.watches.add(&mut batch.watches, pipe);
+        self.is_busy = batch.outstanding > QUIET;
+        for queued in batch.calls.drain(..) {
+            pipe.submit(queued);
         }
-        line.send();
+        pipe.send();
     }
 
-    /// True if more operations may come before those in the inbox are taken: what several callers submit goes in one
+    /// True if the actor yields once before it takes operations from the inbox: more are likely, and go in the same
     /// write.
-    fn lets_callers_go_first(&mut self) -> bool {
-        let goes_first = self.is_busy && self.line.inbox.has_queued();
+    fn waits_for_callers(&mut self) -> bool {
+        let goes_first = self.is_busy && self.pipe.inbox.has_queued();
         self.is_busy &= !goes_first;
         goes_first
     }
 
     /// Handles an answer of the server.
-    fn read(&mut self, purpose: Purpose, value: Value) -> Result<(), NodeError> {
-        let line = &mut self.line;
+    fn handle_answer(&mut self, purpose: Purpose, value: Value) -> Result<(), NodeError> {
+        let pipe = &mut self.pipe;
         match purpose {
             Purpose::Scripts => return Ok(()),
             Purpose::Keys(watch) => {
-                self.wakeups.answered(&watch, &value, line);
+                self.watches.record_answer(&watch, &value, pipe);
                 return Ok(());
             }
             // A refusal ends the connection, and does not count as an answer.
-            Purpose::Check(asked) => self.check.answered(asked, &value, line)?,
-            Purpose::Heartbeat => self.judge(&value)?,
-            Purpose::Several(mut calls) => {
-                let (replies, refusal) = match line.replies(calls.len(), value) {
-                    Ok(replies) => (replies, garbled()),
-                    Err(refusal) => (Vec::new(), refusal),
-                };
-                let mut replies = replies.into_iter();
-                for entry in calls.drain(..) {
-                    match replies.next() {
-                        Some(reply) if is_part(&reply, entry.call()) => {
-                            self.tell(entry, reply);
-                        }
-                        _ if entry.call().is_release() => self.line.add_call(entry, true),
-                        _ => self.refuse(entry, &refusal),
-                    }
-                }
-                self.line.spare_calls = calls;
-                self.line.send();
-            }
+            Purpose::Check(asked) => self.check.apply_answer(asked, &value, pipe)?,
+            Purpose::Heartbeat => self.vet_again(&value)?,
+            Purpose::Several(calls) => self.deliver_several(calls, value),
             // The server was restarted, or its scripts were flushed. A release whose script was not run is sent with its text, and so runs for the first time.
-            Purpose::Call(entry) if is_error(&value, "NOSCRIPT") => {
-                line.load_scripts();
-                if entry.call().is_release() {
-                    line.add_call(entry, true);
-                    line.send();
+            Purpose::Call(queued) if is_error(&value, "NOSCRIPT") => {
+                pipe.load_scripts();
+                if queued.call().is_release() {
+                    pipe.add_call(queued, true);
+                    pipe.send();
                     return Ok(());
                 }
                 let forgotten = b"NOSCRIPT the server had forgotten the scripts";
-                self.fail(entry, &NodeError::server(forgotten).into_unsent());
+                self.fail_call(queued, &NodeError::server(forgotten).into_unsent());
             }
-            Purpose::Call(entry) => self.tell(entry, value),
+            Purpose::Call(queued) => self.deliver(queued, value),
         }
-        self.count();
+        self.count_answer();
         Ok(())
     }
 
+    /// Delivers the server's replies to calls that were made by one.
+    fn deliver_several(&mut self, mut calls: Vec<QueuedCall>, value: Value) {
+        let (replies, error) = match self.pipe.replies(calls.len(), value) {
+            Ok(replies) => (replies, garbled()),
+            Err(error) => (Vec::new(), error),
+        };
+        let mut replies = replies.into_iter();
+        for queued in calls.drain(..) {
+            match replies.next() {
+                Some(reply) if is_valid_reply(&reply, queued.call()) => self.deliver(queued, reply),
+                _ if queued.call().is_release() => self.pipe.add_call(queued, true),
+                _ => self.answer_failed(queued, &error),
+            }
+        }
+        self.pipe.spare_calls = calls;
+        self.pipe.send();
+    }
+
     /// Delivers the server's reply to a caller.
-    fn tell(&mut self, entry: Entry, value: Value) {
+    fn deliver(&mut self, queued: QueuedCall, value: Value) {
         // The call set nothing because the node's marker is gone, or shows a quarantine.
         if is_error(&value, "NOMARKER") {
-            self.check.doubt(&mut self.line);
+            self.check.check_at_once(&mut self.pipe);
         }
-        self.line.dialect.huge.note(entry.call(), &value);
-        let (call, inbox) = (entry.call(), &self.line.inbox);
+        self.pipe.extras.huge.note(queued.call(), &value);
+        let (call, inbox) = (queued.call(), &self.pipe.inbox);
         let answer = Answer::of_reply(call, value, inbox.epoch());
-        let answer = self.check.as_far_as_it_counts(call, answer);
+        let answer = self.check.counted_answer(call, answer);
         if let Answer::Failed(error) = answer {
-            return self.fail(entry, &error);
+            return self.fail_call(queued, &error);
         }
         self.answered += 1;
-        if self.refusals.end(call) {
-            inbox.refuses(None);
+        if self.error_streaks.record_served(call) {
+            inbox.record_error_streak(None);
             log_node!(inbox.log, INFO, "node votes again");
         }
         if self.has_lost && call.is_release() {
             let is_released = matches!(call.vote(answer.clone()), Vote::Granted { .. });
-            if inbox.is_still_owed(&entry, is_released) {
-                self.retry();
+            if inbox.is_still_owed(&queued, is_released) {
+                self.retry_owed();
             }
         }
-        entry.answer(answer);
+        queued.answer(answer);
     }
 
     /// Tells a caller that the server did not serve the call. A release is owed.
-    fn fail(&mut self, entry: Entry, error: &NodeError) {
-        let inbox = Arc::clone(&self.line.inbox);
-        if entry.call().is_release() {
+    fn fail_call(&mut self, queued: QueuedCall, error: &NodeError) {
+        let inbox = Arc::clone(&self.pipe.inbox);
+        if queued.call().is_release() {
             log_node!(
                 inbox.log,
                 WARN,
                 "node refuses releases; they are sent again until their ttl",
                 reason = %error
             );
-            self.retry();
+            self.retry_owed();
         }
-        let errors = self.refusals.add(entry.call(), error, self.line.heard);
-        if errors >= MANY {
-            inbox.refuses(Some(error));
+        let errors = self
+            .error_streaks
+            .record_error(queued.call(), error, self.pipe.heard);
+        if errors >= MANY_ERRORS {
+            inbox.record_error_streak(Some(error));
         }
-        if errors == MANY && !entry.call().is_release() {
+        if errors == MANY_ERRORS && !queued.call().is_release() {
             log_node!(
                 inbox.log,
                 WARN,
@@ -281,23 +277,23 @@ impl<'a> Actor<'a> {
                 reason = %error
             );
         }
-        self.refuse(entry, error);
+        self.answer_failed(queued, error);
     }
 
-    fn refuse(&mut self, entry: Entry, error: &NodeError) {
+    fn answer_failed(&mut self, queued: QueuedCall, error: &NodeError) {
         self.answered += 1;
-        self.line.inbox.refused(entry, error);
+        self.pipe.inbox.fail_unserved(queued, error);
     }
 
-    /// Has the owed releases sent again. All of them share one moment.
-    fn retry(&mut self) {
-        let at = *self.retry_at.get_or_insert(self.line.heard + LONGEST_PAUSE);
-        self.line.watch_by(at);
+    /// Sends the owed releases again after a pause. All of them share one moment.
+    fn retry_owed(&mut self) {
+        let at = *self.retry_at.get_or_insert(self.pipe.heard + OWED_PAUSE);
+        self.pipe.ring_by(at);
     }
 
     /// Refuses a server on which a lock cannot rely any more, or logs the reasons.
-    fn judge(&mut self, value: &Value) -> Result<(), NodeError> {
-        let mut facts = Facts::default();
+    fn vet_again(&mut self, value: &Value) -> Result<(), NodeError> {
+        let mut facts = ServerFacts::default();
         let answers = match value {
             // Several answers, each with names and values, or lines.
             Value::List(answers) if self.rules.trusts_aof => &answers[..],
@@ -310,58 +306,58 @@ impl<'a> Actor<'a> {
         if let Some(reason) = &reasons
             && reasons != self.warned
         {
-            log_node!(self.line.inbox.log, WARN, "a lock cannot rely on this server", %reason);
+            log_node!(self.pipe.inbox.log, WARN, "a lock cannot rely on this server", %reason);
         }
         self.warned = reasons;
         Ok(())
     }
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.
-    fn count(&self) {
-        let after = self.line.heard.saturating_duration_since(self.line.since);
-        let inbox = &self.line.inbox;
+    fn count_answer(&self) {
+        let after = self.pipe.heard.saturating_duration_since(self.pipe.since);
+        let inbox = &self.pipe.inbox;
         inbox.has_served.store(true, Ordering::Relaxed);
-        inbox.metrics.answered(after);
+        inbox.metrics.record_answer(after);
         if let Some(observer) = &inbox.options.answers {
             caught("an observer of answers", || observer.record_answer(after));
         }
     }
 
-    /// Does what is due, and waits for what is due next.
-    fn watch(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        while self.line.alarm.as_mut().poll(context).is_ready() {
-            let line = &mut self.line;
-            let now = line.now();
+    /// Sends all that is due, and sets the alarm for the next moment.
+    fn run_due(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        while self.pipe.alarm.as_mut().poll(context).is_ready() {
+            let pipe = &mut self.pipe;
+            let now = pipe.now();
             if self.check.at.is_some_and(|at| at <= now) {
-                self.check.ask(None, line);
+                self.check.send_check(None, pipe);
             }
             if self.retry_at.take_if(|at| *at <= now).is_some() {
-                line.inbox.send_owed(now);
+                pipe.inbox.send_owed(now);
             }
             if self.heartbeat_at <= now {
-                self.heartbeat_at = now + line.inbox.options.heartbeat;
-                line.ask_all(self.heartbeat.clone(), Purpose::Heartbeat);
+                self.heartbeat_at = now + pipe.inbox.options.heartbeat;
+                pipe.send_commands(self.heartbeat.clone(), Purpose::Heartbeat);
             }
-            self.wakeups.ask_due(&mut self.line);
+            self.watches.ask_due(&mut self.pipe);
             let dues = [
                 self.check.at,
                 self.retry_at,
-                self.wakeups.next_due(),
-                self.patience(now)?,
+                self.watches.next_due(),
+                self.check_patience(now)?,
             ];
             let next = dues
                 .into_iter()
                 .flatten()
                 .fold(self.heartbeat_at, Instant::min);
-            self.line.alarm.as_mut().reset(next.max(now + A_MOMENT));
+            self.pipe.alarm.as_mut().reset(next.max(now + A_MOMENT));
         }
         Ok(())
     }
 
-    /// How long to wait for overdue answers. `None` if there are none to wait for.
-    fn patience(&mut self, now: Instant) -> Result<Option<Instant>, NodeError> {
-        let (inbox, options) = (&self.line.inbox, &self.line.inbox.options);
-        let Some(waited) = self.line.waited(now) else {
+    /// Returns the moment until which overdue answers are awaited. `None` if every answer has come.
+    fn check_patience(&mut self, now: Instant) -> Result<Option<Instant>, NodeError> {
+        let (inbox, options) = (&self.pipe.inbox, &self.pipe.inbox.options);
+        let Some(waited) = self.pipe.waited(now) else {
             return Ok(None);
         };
         let left = options.suspect_after.saturating_sub(waited);
@@ -388,27 +384,27 @@ impl<'a> Actor<'a> {
     /// stood still, and its clock may have stepped. The restart check's question is therefore sent
     /// before all operations that are accepted from now on, so its verdict covers them. Callers get
     /// their answers after this, so a caller that asks again is accepted.
-    fn trust_again(&mut self) {
-        let line = &mut self.line;
-        let is_overdue = |waited| waited >= line.inbox.options.suspect_after;
-        if !self.is_suspect || line.waited(line.heard).is_some_and(is_overdue) {
+    fn end_suspicion(&mut self) {
+        let pipe = &mut self.pipe;
+        let is_overdue = |waited| waited >= pipe.inbox.options.suspect_after;
+        if !self.is_suspect || pipe.waited(pipe.heard).is_some_and(is_overdue) {
             return;
         }
         self.is_suspect = false;
-        log_node!(line.inbox.log, INFO, "node answers again");
-        self.check.ask(None, line);
-        line.inbox.trust();
+        log_node!(pipe.inbox.log, INFO, "node answers again");
+        self.check.send_check(None, pipe);
+        pipe.inbox.trust();
     }
 
-    /// The connection is gone: its calls are answered as lost, and its releases are owed.
-    fn give_up(&mut self, error: &NodeError) {
-        let mut calls = self.line.end();
-        calls.append(&mut self.taken.calls);
-        let inbox = &self.line.inbox;
+    /// Answers the calls of a connection that is gone as lost. Its releases are owed.
+    fn abandon_calls(&mut self, error: &NodeError) {
+        let mut calls = self.pipe.end();
+        calls.append(&mut self.batch.calls);
+        let inbox = &self.pipe.inbox;
         inbox.lose(calls, error);
-        inbox.keep_huge_keys(std::mem::take(&mut self.line.dialect.huge));
+        inbox.keep_huge_keys(std::mem::take(&mut self.pipe.extras.huge));
         // The next connection asks for their keys.
-        for it in std::mem::take(&mut self.wakeups.waiting) {
+        for it in std::mem::take(&mut self.watches.watched) {
             inbox.queue_watch(it.watch);
         }
     }
@@ -418,6 +414,15 @@ impl Drop for Actor<'_> {
     /// If something is under way, the actor's runtime has ended, or it has panicked. The inbox stays open for another
     /// actor.
     fn drop(&mut self) {
-        self.give_up(&lost("the runtime of the node's connection has ended"));
+        self.abandon_calls(&lost("the runtime of the node's connection has ended"));
+    }
+}
+
+/// True if `reply` is a valid answer to `call` in a call for several. Another reply is never a grant.
+fn is_valid_reply(reply: &Value, call: &Call) -> bool {
+    match reply {
+        Value::Int(number) => call.is_release() || *number == 1,
+        Value::Text(_) | Value::Error(_) => !call.is_release(),
+        _ => false,
     }
 }

@@ -14,11 +14,11 @@ use crate::node::{Answer, Call, Effect, NodeError, NodeErrorKind, Value};
 use crate::quorum::fencing::HINT_WINDOW;
 use crate::redis::errors::garbled;
 use crate::redis::inbox::Inbox;
-use crate::redis::vetting::refused;
+use crate::redis::vetting::refused_server;
 use crate::restart_check::{Action, CheckAnswer, MarkerWrite, NodeCheck, RestartCheck, Verdict};
 
 use super::command::is_error;
-use super::line::{Line, Purpose};
+use super::pipeline::{CommandPipeline, Purpose};
 
 /// Sets the marker if it has the expected value, or is missing if none is given, and it is not too late. Returns the
 /// time in µs and the marker.
@@ -60,7 +60,7 @@ impl ServerCheck {
         let asked = Arc::downgrade(inbox);
         node_check.on_doubt(Arc::new(move || {
             if let Some(inbox) = Weak::upgrade(&asked) {
-                inbox.doubt();
+                inbox.request_check();
             }
         }));
         Self {
@@ -88,7 +88,7 @@ impl ServerCheck {
 
     /// Begins with a new connection, to the server `run_id`. The node is in the returned quarantine until the first
     /// answer.
-    pub(super) fn connected(&mut self, run_id: Option<&str>) -> NodeError {
+    pub(super) fn begin_connection(&mut self, run_id: Option<&str>) -> NodeError {
         self.run_id = run_id.map(str::to_owned);
         self.logged.clear();
         self.at = None;
@@ -98,13 +98,13 @@ impl ServerCheck {
     }
 
     /// Records that there is no connection.
-    pub(in crate::redis) fn unreachable(&mut self) {
+    pub(in crate::redis) fn record_unreachable(&mut self) {
         self.node_check.unreachable();
     }
 
     /// Asks the server for its time and the marker, with the `write` that a verdict asked for, also if an earlier question
     /// is unanswered. What is sent after the question is answered after its verdict.
-    pub(super) fn ask(&mut self, write: Option<MarkerWrite>, line: &mut Line) {
+    pub(super) fn send_check(&mut self, write: Option<MarkerWrite>, pipe: &mut CommandPipeline) {
         self.at = None;
         // If there is no marker, the user needs no permission for its key.
         let key = self.marker_key();
@@ -117,19 +117,19 @@ impl ServerCheck {
             let not_after = write.not_after.as_micros().to_string();
             question.arg(write.new).arg(not_after).arg(write.expected);
         }
-        line.ask(question, Purpose::Check(self.clock.now()));
+        pipe.send_command(question, Purpose::Check(self.clock.now()));
     }
 
     /// Applies the answer to the question of the moment `asked` to the connection and the inbox. An error ends the
     /// connection.
-    pub(super) fn answered(
+    pub(super) fn apply_answer(
         &mut self,
         asked: Moment,
         value: &Value,
-        line: &mut Line,
+        pipe: &mut CommandPipeline,
     ) -> Result<(), NodeError> {
         let verdict = self.judge(asked, value)?;
-        self.log(&verdict);
+        self.log_verdict(&verdict);
         let mut next = self.inbox.options.heartbeat;
         let (reason, is_settled) = match &verdict.action {
             Action::Vote => (None, true),
@@ -155,11 +155,11 @@ impl ServerCheck {
         }
         self.inbox.quarantine(reason, is_settled);
         if let Action::Write(write) = verdict.action {
-            self.ask(Some(write), line);
+            self.send_check(Some(write), pipe);
         } else {
-            let at = line.heard + next;
+            let at = pipe.heard + next;
             self.at = Some(at);
-            line.watch_by(at);
+            pipe.ring_by(at);
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl ServerCheck {
     fn judge(&mut self, asked: Moment, value: &Value) -> Result<Verdict, NodeError> {
         let answered = self.clock.now();
         let (time, marker) = self.read(value)?;
-        self.read_clock(time, answered.saturating_since(asked));
+        self.record_clock(time, answered.saturating_since(asked));
         let verdict = self.node_check.check(&CheckAnswer {
             run_id: self.run_id.as_deref(),
             marker,
@@ -175,14 +175,14 @@ impl ServerCheck {
             asked,
             answered,
         });
-        verdict.map_err(refused)
+        verdict.map_err(refused_server)
     }
 
     /// The server's time and its marker, if it has one.
     fn read<'a>(&self, answer: &'a Value) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
         let (micros, marker) = match answer {
             Value::Error(text) if is_error(answer, "NOPERM") => {
-                return Err(refused(format!(
+                return Err(refused_server(format!(
                     "`{}` refuses the restart check: {}; allow EVAL, TIME, GET and SET on the key \
                      `{}` in its ACL, or set `restart_check` to \"off\"",
                     self.inbox.log.pool,
@@ -202,15 +202,13 @@ impl ServerCheck {
     }
 
     /// Logs what the verdict changes. A quarantine is also logged again on a new connection.
-    fn log(&mut self, verdict: &Verdict) {
+    fn log_verdict(&mut self, verdict: &Verdict) {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {
-            log_caught(|| {
-                warn!(
-                    pool = %node.pool, by_ms,
-                    "the node's clock stepped; it drops locks early or late",
-                );
-            });
+            log_caught!(warn!(
+                pool = %node.pool, by_ms,
+                "the node's clock stepped; it drops locks early or late",
+            ));
         }
         let reason = match &verdict.action {
             Action::Vote => "",
@@ -236,39 +234,37 @@ impl ServerCheck {
 
     /// Records the node's clock, which showed `theirs`. Logs if it differs from this host's by more than a fencing hint
     /// may be off.
-    fn read_clock(&mut self, theirs: Duration, round_trip: Duration) {
+    fn record_clock(&mut self, theirs: Duration, round_trip: Duration) {
         let ours = self.clock.wall();
         let off = ours.abs_diff(theirs);
         let is_off = off > HINT_WINDOW + round_trip;
         if is_off && !self.is_off {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
             let by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX);
-            log_caught(|| {
-                warn!(
-                    pool = %self.inbox.log.pool, by_ms,
-                    "the node's clock is {direction} this host's; synchronize both by one time service",
-                );
-            });
+            log_caught!(warn!(
+                pool = %self.inbox.log.pool, by_ms,
+                "the node's clock is {direction} this host's; synchronize both by one time service",
+            ));
         }
         self.is_off = is_off;
         // The server read its clock at some point of the round trip, most likely in the middle.
         let middle = ours.saturating_sub(round_trip / 2);
         let ahead_us = i64::try_from(micros(theirs) - micros(middle)).unwrap_or(i64::MAX);
-        self.inbox.metrics.read_clock(ahead_us, round_trip / 2);
+        self.inbox.metrics.record_clock(ahead_us, round_trip / 2);
     }
 
     /// Asks at once: the node has lost its marker. Until the answer the node votes no.
-    pub(super) fn doubt(&mut self, line: &mut Line) {
+    pub(super) fn check_at_once(&mut self, pipe: &mut CommandPipeline) {
         if self.quarantine.is_none() {
             self.quarantine = Some(in_doubt());
             self.inbox.quarantine(self.quarantine.clone(), false);
-            self.ask(None, line);
+            self.send_check(None, pipe);
         }
     }
 
     /// Turns the reply of a node in quarantine to a call that takes or keeps a lock into an error: the node may have
     /// granted the same to another caller and forgotten it. The release still undoes a grant.
-    pub(super) fn as_far_as_it_counts(&self, call: &Call, answer: Answer) -> Answer {
+    pub(super) fn counted_answer(&self, call: &Call, answer: Answer) -> Answer {
         match (&self.quarantine, &answer) {
             (Some(error), Answer::Reply { .. })
                 if !matches!(call.effect, Effect::Undoes(_) | Effect::Looks) =>

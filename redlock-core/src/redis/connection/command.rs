@@ -11,8 +11,8 @@ use crate::node::{Argument, Call, Code, NodeError, NodeErrorKind, Script, Value}
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 use crate::redis::inbox::HugeKeys;
 
-/// What a connection adds to calls.
-pub(in crate::redis) struct Dialect {
+/// The parts that a connection adds to calls.
+pub(in crate::redis) struct CallExtras {
     /// The key of the node's marker, if it has one.
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
     /// True if the connection's user may run what scripts of some kinds of locks would try before they write.
@@ -22,13 +22,13 @@ pub(in crate::redis) struct Dialect {
 }
 
 /// The command that makes `call`. `with_text` is for a call that the server has refused with `NOSCRIPT`.
-pub(in crate::redis) fn command(call: &Call, dialect: &Dialect, with_text: bool) -> Cmd {
+pub(in crate::redis) fn command(call: &Call, extras: &CallExtras, with_text: bool) -> Cmd {
     let script = call.script;
-    let marker = dialect.marker.as_deref().filter(|_| call.has_marker);
+    let marker = extras.marker.as_deref().filter(|_| call.has_marker);
     let keys = call.keys().chain(marker);
-    let is_tried = dialect.is_tried && script.checks_commands;
+    let is_tried = extras.is_tried && script.checks_commands;
     let mut arguments = call.arguments().iter().map(Argument::as_bytes);
-    let is_brief = dialect.huge.has_any_of(call);
+    let is_brief = extras.huge.has_any_of(call);
     if let (Code::Command(word, options, _), false) = (script.code, is_brief) {
         let first = arguments.next();
         let options = options.iter().map(|it| it.as_bytes());

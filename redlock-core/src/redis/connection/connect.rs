@@ -12,12 +12,12 @@ use crate::redis::address::Server;
 use crate::redis::errors::not_connected;
 
 use super::command::{unconnected, value};
-use super::open::{At, Opened, at_each_address, open};
-use super::questions::{Greeting, questions, read};
-use super::wakeups::Wakeups;
+use super::handshake::{Greeting, handshake, read_greeting};
+use super::open::{Addresses, At, Opened, at_each_address, open};
+use super::watches::Watches;
 
 /// The time that the addresses of a server that is only asked share.
-const WITHIN: Duration = Duration::from_secs(1);
+const ASK_WITHIN: Duration = Duration::from_secs(1);
 
 /// The detail if a name leads nowhere.
 const NO_ADDRESS: &str = "its name has no address";
@@ -26,7 +26,7 @@ const NO_ADDRESS: &str = "its name has no address";
 pub(in crate::redis) struct Connected {
     pub(in crate::redis) opened: Opened,
     pub(in crate::redis) greeting: Greeting,
-    pub(in crate::redis) wakeups: Wakeups,
+    pub(in crate::redis) watches: Watches,
     /// The addresses of the server's name that led to a server, each with the id of its process.
     pub(in crate::redis) addresses: Vec<(SocketAddr, Option<String>)>,
 }
@@ -34,19 +34,20 @@ pub(in crate::redis) struct Connected {
 /// Returns the answers of `server` to `questions`, on the connection in `kept`, or else on a new one, which is kept.
 ///
 /// Dropping the future closes the connection, and so does an error.
-pub(in crate::redis) async fn ask(
+pub(in crate::redis) async fn ask_server(
     server: &Server,
     questions: &Pipeline,
     kept: &mut Option<Opened>,
     io: &IoThread,
 ) -> Result<Vec<Value>, NodeError> {
     let (opened, answers) = if let Some(mut opened) = kept.take() {
-        let answers = put(&mut opened, questions).await?;
+        let answers = send_questions(&mut opened, questions).await?;
         (opened, answers)
     } else {
         let config = || AsyncConnectionConfig::clone(&server.config);
         let attempt = |at| open_and_ask(server, at, config(), questions, io);
-        let asked = at_each_address(server, io, WITHIN, false, attempt, |_| true).await?;
+        let asked =
+            at_each_address(server, io, ASK_WITHIN, Addresses::One, attempt, |_| true).await?;
         let first = asked.into_iter().next();
         let (_, asked) = first.ok_or_else(|| not_connected(NO_ADDRESS))?;
         (asked.opened, asked.answers)
@@ -55,8 +56,8 @@ pub(in crate::redis) async fn ask(
     Ok(answers)
 }
 
-/// Connects to `server`, logs in, checks the server's version, and makes it remember the scripts. With `all`, it connects
-/// to each address of the name. A master comes before a replica.
+/// Connects to `server`, logs in, checks the server's version, and makes it remember the scripts. A master comes before a
+/// replica.
 ///
 /// Dropping the future closes the sockets.
 pub(in crate::redis) async fn connect(
@@ -64,12 +65,12 @@ pub(in crate::redis) async fn connect(
     trusts_aof: bool,
     key_prefix: &[u8],
     within: Duration,
-    all: bool,
+    addresses: Addresses,
     io: &IoThread,
 ) -> Result<Connected, NodeError> {
     let attempt = |at| connect_at(server, at, trusts_aof, key_prefix, io);
     let is_master = |it: &Connected| !it.greeting.facts.is_replica();
-    let found = at_each_address(server, io, within, all, attempt, is_master).await?;
+    let found = at_each_address(server, io, within, addresses, attempt, is_master).await?;
     let id = |it: &Connected| it.greeting.facts.run_id().map(str::to_owned);
     let addresses = found.iter().filter_map(|(at, it)| Some(((*at)?, id(it))));
     let addresses = addresses.collect();
@@ -87,12 +88,12 @@ async fn connect_at(
 ) -> Result<Connected, NodeError> {
     let (sender, messages) = unbounded_channel();
     let config = AsyncConnectionConfig::clone(&server.config).set_push_sender(sender);
-    let questions = questions(trusts_aof, key_prefix);
+    let questions = handshake(trusts_aof, key_prefix);
     let asked = open_and_ask(server, at, config, &questions, io).await?;
     Ok(Connected {
         opened: asked.opened,
-        greeting: read(asked.answers, trusts_aof, server.user())?,
-        wakeups: Wakeups::new(asked.is_resp3.then_some(messages)),
+        greeting: read_greeting(asked.answers, trusts_aof, server.user())?,
+        watches: Watches::new(asked.is_resp3.then_some(messages)),
         addresses: Vec::new(),
     })
 }
@@ -130,7 +131,7 @@ async fn open_and_ask(
         opened = open(server, at, info, config, io).await;
     }
     let mut opened = opened.map_err(|error| unconnected(&error))?;
-    let answers = put(&mut opened, questions).await?;
+    let answers = send_questions(&mut opened, questions).await?;
     Ok(AnsweredConnection {
         opened,
         answers,
@@ -139,7 +140,7 @@ async fn open_and_ask(
 }
 
 /// Asks `questions` on a connection.
-async fn put(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Value>, NodeError> {
+async fn send_questions(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Value>, NodeError> {
     let asked = to
         .connection
         .send_packed_commands(questions, 0, questions.len());

@@ -4,11 +4,11 @@ pub(super) mod actor;
 pub(super) mod check;
 pub(super) mod command;
 pub(super) mod connect;
-mod line;
+mod error_streaks;
+pub(super) mod handshake;
 pub(super) mod open;
-pub(super) mod questions;
-mod refusals;
-pub(super) mod wakeups;
+mod pipeline;
+pub(super) mod watches;
 
 #[cfg(test)]
 mod tests;

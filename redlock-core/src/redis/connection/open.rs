@@ -30,6 +30,14 @@ use crate::redis::errors::{not_connected, together};
 /// An address to try. `None` leaves the choice to the URL or the client.
 pub(super) type At = Option<SocketAddr>;
 
+/// The addresses of a server's name that are connected to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::redis) enum Addresses {
+    /// One, the first that is wanted.
+    One,
+    All,
+}
+
 /// A connection of the crate, and the task that reads and writes for it. Dropping it closes the socket.
 pub(in crate::redis) struct Opened {
     pub(super) connection: MultiplexedConnection,
@@ -54,7 +62,7 @@ async fn addresses(server: &Server, io: &IoThread) -> Result<Vec<At>, NodeError>
 /// addresses.
 ///
 /// The next address is tried once the one before has failed, has not answered for its share of the time `within`, or has a
-/// result that is not wanted. The first wanted result ends that. With `all`, all addresses are tried at once, and after a
+/// result that is not wanted. The first wanted result ends that. For [`Addresses::All`], all are tried at once, and after a
 /// result the others have a share of the time, too.
 ///
 /// Dropping the future ends the attempts.
@@ -62,11 +70,11 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
     server: &Server,
     io: &IoThread,
     within: Duration,
-    all: bool,
+    wanted: Addresses,
     attempt: impl Fn(At) -> Attempt,
     is_wanted: impl Fn(&T) -> bool,
 ) -> Result<Vec<(At, T)>, NodeError> {
-    let addresses = addresses(server, io).await?;
+    let (addresses, all) = (addresses(server, io).await?, wanted == Addresses::All);
     let tried = |at| {
         let tried = attempt(at);
         async move { (at, tried.await) }

@@ -19,19 +19,19 @@ pub(in crate::redis) struct NodeMetrics {
 
 #[derive(Default)]
 struct Figures {
-    /// What does not depend on the present time.
+    /// The figures that do not depend on the present time.
     health: NodeHealth,
     /// The connections that stand.
     connected: usize,
     since: Option<Instant>,
     last_error: Option<(NodeError, Instant)>,
-    /// By how many µs the node's clock was ahead of this host's, how exact that is, and when it was read.
+    /// The µs by which the node's clock was ahead of this host's, how exact they are, and when they were read.
     clock: Option<(i64, Duration, Instant)>,
 }
 
 impl NodeMetrics {
     /// `mend` is the command that gives the user of the new connection what some kinds of locks need.
-    pub(in crate::redis) fn connected(
+    pub(in crate::redis) fn record_connected(
         &self,
         was_connected: bool,
         now: Instant,
@@ -47,7 +47,7 @@ impl NodeMetrics {
     }
 
     /// Records that there is no connection, for the reason `error`.
-    pub(in crate::redis) fn disconnected(&self, was_connected: bool, error: &NodeError) {
+    pub(in crate::redis) fn record_disconnected(&self, was_connected: bool, error: &NodeError) {
         let mut figures = self.figures.lock();
         if was_connected || figures.since.is_none() {
             figures.since = Some(Instant::now());
@@ -65,7 +65,7 @@ impl NodeMetrics {
     }
 
     /// Counts operations that were not served.
-    pub(in crate::redis) fn failed(&self, error: &NodeError, operations: usize) {
+    pub(in crate::redis) fn record_failed(&self, error: &NodeError, operations: usize) {
         let mut figures = self.figures.lock();
         if operations > 0 {
             *figures.health.errors.entry(error.kind()).or_default() += operations as u64;
@@ -75,7 +75,7 @@ impl NodeMetrics {
     }
 
     /// Counts an answer that took the time `after`.
-    pub(in crate::redis) fn answered(&self, after: Duration) {
+    pub(in crate::redis) fn record_answer(&self, after: Duration) {
         let health = &mut self.figures.lock().health;
         health.answers += 1;
         // Smoothed like the round trips of TCP (RFC 6298).
@@ -86,7 +86,7 @@ impl NodeMetrics {
     }
 
     /// Records by how much the node's clock is ahead of this host's, and how exact that is.
-    pub(in crate::redis) fn read_clock(&self, ahead_us: i64, within: Duration) {
+    pub(in crate::redis) fn record_clock(&self, ahead_us: i64, within: Duration) {
         self.figures.lock().clock = Some((ahead_us, within, Instant::now()));
     }
 
@@ -126,9 +126,9 @@ mod tests {
         let metrics = NodeMetrics::default();
         let latency = || metrics.health(Instant::now()).latency;
         assert_eq!(latency(), None);
-        metrics.answered(ms(80));
+        metrics.record_answer(ms(80));
         assert_eq!(latency(), Some(ms(80)));
-        metrics.answered(ms(8));
+        metrics.record_answer(ms(8));
         assert_eq!(latency(), Some(ms(71)));
         assert_eq!(metrics.health(Instant::now()).answers, 2);
     }
@@ -136,7 +136,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_node_is_not_connected_since_its_connection_broke() {
         let metrics = NodeMetrics::default();
-        metrics.connected(false, Instant::now(), None);
+        metrics.record_connected(false, Instant::now(), None);
         tokio::time::advance(ms(5)).await;
         for (was_connected, detail) in [
             (true, "closed"),
@@ -144,7 +144,7 @@ mod tests {
             (false, "refused still"),
         ] {
             let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
-            metrics.disconnected(was_connected, &error);
+            metrics.record_disconnected(was_connected, &error);
             tokio::time::advance(ms(10)).await;
         }
         let health = metrics.health(Instant::now());

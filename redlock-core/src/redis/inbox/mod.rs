@@ -1,8 +1,8 @@
 //! The inbox, in which operations wait for the driver.
 
-mod entry;
 mod huge_keys;
 pub(super) mod metrics;
+mod queued_call;
 mod state;
 
 use std::sync::Arc;
@@ -20,11 +20,10 @@ use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
     Answer, Call, EpochListener, Node, NodeError, NodeErrorKind, NodeHealth, NodeStatus, Submission,
 };
-use crate::panics::caught;
 use crate::redis::errors::not_connected;
 use crate::redis::options::RedisOptions;
-pub(super) use entry::Entry;
 pub(super) use huge_keys::HugeKeys;
+pub(super) use queued_call::QueuedCall;
 use state::{InboxState, wake_driver};
 
 use metrics::NodeMetrics;
@@ -48,7 +47,7 @@ pub(super) struct Inbox {
 }
 
 /// For this long after an error, a server that answers with errors has the status that it does not vote.
-pub(super) const REFUSALS_COUNT_FOR: Duration = Duration::from_secs(10);
+pub(super) const STREAK_COUNTS_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
     pub(super) fn new(
@@ -75,20 +74,20 @@ impl Inbox {
         }
     }
 
-    pub(super) fn queue(&self, entry: Entry) {
+    pub(super) fn queue(&self, queued: QueuedCall) {
         let mut state = self.state.lock();
-        if let Some(error) = state.refusal(entry.call().is_release(), &self.options) {
-            return self.fail(state, vec![entry], &error);
+        if let Some(error) = state.rejection(queued.call().is_release(), &self.options) {
+            return self.fail_calls(state, vec![queued], &error);
         }
         state.outstanding += 1;
         if state.queue.is_empty() {
             state.oldest = Some(std::time::Instant::now());
         }
-        state.queue.push(entry);
+        state.queue.push(queued);
         wake_driver(state);
     }
 
-    /// Has the driver report the keys of a caller. Without a connection, the next one asks for them.
+    /// Makes the driver report the keys of a caller. Without a connection, the next one asks for them.
     pub(super) fn queue_watch(&self, watch: Arc<Watch>) {
         if self.state.lock().closed.is_some() {
             watch.report(KeyReport::Unknown);
@@ -101,7 +100,7 @@ impl Inbox {
         wake_driver(state);
     }
 
-    pub(super) async fn settled(&self) {
+    pub(super) async fn wait_until_settled(&self) {
         // It can only fail without a sender, which is here.
         let _ = self.is_settled.subscribe().wait_for(|it| *it).await;
     }
@@ -112,10 +111,10 @@ impl Inbox {
         wake_driver(self.state.lock());
     }
 
-    /// Has the node checked at once, because of another node's check.
-    pub(super) fn doubt(&self) {
+    /// Makes the driver check the node at once, because of another node's check.
+    pub(super) fn request_check(&self) {
         let mut state = self.state.lock();
-        state.is_doubted = true;
+        state.needs_check = true;
         wake_driver(state);
     }
 
@@ -128,18 +127,18 @@ impl Inbox {
         let now = self.time.now();
         let mut state = self.state.lock();
         let closed = state.closed.take();
-        self.metrics.connected(closed.is_none(), now, mend);
+        self.metrics.record_connected(closed.is_none(), now, mend);
         if let Some(error) = closed {
             // A server that was refused stays refused until the restart check says otherwise.
             let is_refused = error.kind() == NodeErrorKind::Refused;
             state.quarantine = Some(if is_refused { error } else { quarantine });
         }
-        (state.suspicion, state.refusing) = (None, None);
+        (state.suspicion, state.error_streak) = (None, None);
         state.connections += 1;
         state.queue_owed(now);
     }
 
-    fn settle(&self, is_settled: bool) {
+    fn mark_settled(&self, is_settled: bool) {
         if is_settled {
             self.is_settled.send_replace(true);
         }
@@ -151,7 +150,7 @@ impl Inbox {
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
         self.metrics.record_error(&error);
         self.state.lock().suspicion = Some(error);
-        self.settle(true);
+        self.mark_settled(true);
     }
 
     /// Ends the suspicion: the overdue answer came.
@@ -161,16 +160,16 @@ impl Inbox {
 
     /// The status of the node is that it does not vote if the server answers acquisitions or releases with `error`. Both
     /// are still sent.
-    pub(super) fn refuses(&self, error: Option<&NodeError>) {
-        let refusing = error.map(|error| (error.clone(), self.time.now()));
-        self.state.lock().refusing = refusing;
+    pub(super) fn record_error_streak(&self, error: Option<&NodeError>) {
+        let error_streak = error.map(|error| (error.clone(), self.time.now()));
+        self.state.lock().error_streak = error_streak;
     }
 
     /// Sets the reason why the node votes no. `None` ends the quarantine. `is_settled` has the meaning
     /// of [`Action::Hold`](crate::restart_check::Action::Hold).
     pub(super) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
         self.state.lock().quarantine = reason;
-        self.settle(is_settled);
+        self.mark_settled(is_settled);
     }
 
     /// Begins an epoch: earlier grants of the node no longer count. Call it while the node is in
@@ -179,66 +178,71 @@ impl Inbox {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         let listeners = self.listeners.lock().clone();
         for tell in listeners {
-            caught("a listener to epochs", &*tell);
+            tell();
         }
     }
 
     /// Closes the gate: there is no connection, for the reason `error`. The operations in the queue were never sent.
     pub(super) fn close(&self, error: &NodeError) {
-        // What comes from now on is never sent.
+        // Later operations are never sent.
         let unsent = error.clone().into_unsent();
         let mut state = self.state.lock();
         let before = state.closed.replace(unsent.clone());
-        self.metrics.disconnected(before.is_none(), error);
+        self.metrics.record_disconnected(before.is_none(), error);
         // What was sent stays outstanding until it is lost, and its releases are owed.
         let queue = std::mem::take(&mut state.queue);
         state.outstanding = state.outstanding.saturating_sub(queue.len());
-        self.fail(state, queue, &unsent);
-        self.settle(true);
+        self.fail_calls(state, queue, &unsent);
+        self.mark_settled(true);
     }
 
-    /// These calls have no answer, for the reason `error`. They may have been served, and must be undone.
-    pub(super) fn lose(&self, calls: Vec<Entry>, error: &NodeError) {
+    /// Fails calls that got no answer, for the reason `error`. They may have been served, and must be undone.
+    pub(super) fn lose(&self, calls: Vec<QueuedCall>, error: &NodeError) {
         let mut state = self.state.lock();
         state.outstanding = state.queue.len();
         if calls.is_empty() {
             return;
         }
-        for entry in &calls {
-            state.lose(entry.call());
+        for queued in &calls {
+            state.remember_lost(queued.call());
         }
-        self.fail(state, calls, &error.clone().into_sent());
+        self.fail_calls(state, calls, &error.clone().into_sent());
     }
 
-    /// The server did not serve a call, for the reason `error`.
-    pub(super) fn refused(&self, entry: Entry, error: &NodeError) {
+    /// Fails a call that the server did not serve, for the reason `error`.
+    pub(super) fn fail_unserved(&self, queued: QueuedCall, error: &NodeError) {
         self.metrics.record_error(error);
-        self.fail(self.state.lock(), vec![entry], error);
+        self.fail_calls(self.state.lock(), vec![queued], error);
     }
 
     /// Fails calls. The releases among them are owed.
-    fn fail(&self, mut state: MutexGuard<'_, InboxState>, calls: Vec<Entry>, error: &NodeError) {
+    fn fail_calls(
+        &self,
+        mut state: MutexGuard<'_, InboxState>,
+        calls: Vec<QueuedCall>,
+        error: &NodeError,
+    ) {
         let owed = calls.iter().filter_map(|it| it.owed(&self.time));
         owed.for_each(|owed| state.owe(owed));
         drop(state);
-        self.metrics.failed(error, calls.len());
-        for entry in calls {
-            entry.answer(Answer::Failed(error.clone()));
+        self.metrics.record_failed(error, calls.len());
+        for queued in calls {
+            queued.answer(Answer::Failed(error.clone()));
         }
     }
 
     /// Moves what came into `taken`, which is empty, and subtracts `answered` from the outstanding operations. What comes
     /// later wakes the driver.
-    pub(super) fn take(&self, taken: &mut Taken, answered: usize, driver: &Waker) {
+    pub(super) fn take_batch(&self, batch: &mut Batch, answered: usize, driver: &Waker) {
         let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
-        std::mem::swap(&mut state.queue, &mut taken.calls);
-        state.put_back(&taken.calls);
-        std::mem::swap(&mut state.watches, &mut taken.watches);
-        taken.is_doubted = std::mem::take(&mut state.is_doubted);
-        taken.outstanding = state.outstanding;
+        std::mem::swap(&mut state.queue, &mut batch.calls);
+        state.mark_put_back(&batch.calls);
+        std::mem::swap(&mut state.watches, &mut batch.watches);
+        batch.needs_check = std::mem::take(&mut state.needs_check);
+        batch.outstanding = state.outstanding;
         // Nothing comes after the end, and an end after this look wakes the driver.
-        taken.has_ended = *self.has_ended.borrow();
+        batch.has_ended = *self.has_ended.borrow();
         if !state.driver.as_ref().is_some_and(|it| it.will_wake(driver)) {
             state.driver = Some(driver.clone());
         }
@@ -254,7 +258,7 @@ impl Inbox {
         !self.state.lock().queue.is_empty()
     }
 
-    /// Has the owed releases sent again.
+    /// Queues the owed releases again.
     pub(super) fn send_owed(&self, now: Instant) {
         let mut state = self.state.lock();
         state.queue_owed(now);
@@ -266,15 +270,14 @@ impl Inbox {
         !self.state.lock().lost.is_empty()
     }
 
-    /// True if `release`, which has released its lock or found nothing, is owed: if its acquisition was never answered,
-    /// that may come later.
-    pub(super) fn is_still_owed(&self, release: &Entry, is_released: bool) -> bool {
+    /// True if `release` must be repeated: its acquisition lost its answer, and may still reach the server.
+    pub(super) fn is_still_owed(&self, release: &QueuedCall, is_released: bool) -> bool {
         let Some(token) = release.call().token() else {
             return false;
         };
         let mut state = self.state.lock();
         if is_released {
-            state.settle(token);
+            state.forget_lost(token);
         }
         let is_lost = state.lost.contains_key(token);
         if is_lost && let Some(mut owed) = release.owed(&self.time) {
@@ -301,7 +304,7 @@ impl Inbox {
     }
 
     /// Takes out the owed releases that belong to another master of a Cluster.
-    pub(super) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Entry> {
+    pub(super) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<QueuedCall> {
         let mut state = self.state.lock();
         let owed = std::mem::take(&mut state.owed).into_iter();
         let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(it.call()));
@@ -310,7 +313,7 @@ impl Inbox {
     }
 
     /// Waits until the node is dropped.
-    pub(super) async fn ended(&self) {
+    pub(super) async fn wait_for_end(&self) {
         let _ = self.has_ended.subscribe().wait_for(|it| *it).await;
     }
 }
@@ -321,7 +324,7 @@ impl Node for Inbox {
     }
 
     fn submit(&self, submission: Submission) {
-        self.queue(Entry::new(submission));
+        self.queue(QueuedCall::new(submission));
     }
 
     /// True if no call is queued or unanswered, and no release waits for its first answer.
@@ -346,11 +349,11 @@ impl Node for Inbox {
     /// The node votes if the gate is open and the server is not known to answer with errors.
     fn status(&self) -> NodeStatus {
         let state = self.state.lock();
-        let refusing = state.refusing.as_ref();
-        let counts = |at: Instant| self.time.now().duration_since(at) < REFUSALS_COUNT_FOR;
-        let refusing = refusing.filter(|(_, at)| counts(*at));
+        let error_streak = state.error_streak.as_ref();
+        let counts = |at: Instant| self.time.now().duration_since(at) < STREAK_COUNTS_FOR;
+        let error_streak = error_streak.filter(|(_, at)| counts(*at));
         let objection = state.objection(&self.options);
-        let objection = objection.or_else(|| refusing.map(|(error, _)| error.clone()));
+        let objection = objection.or_else(|| error_streak.map(|(error, _)| error.clone()));
         objection.map_or(NodeStatus::Voting, NodeStatus::Abstaining)
     }
 
@@ -370,23 +373,23 @@ impl Node for Inbox {
     }
 }
 
-/// What came since the last look.
+/// All that callers left since the driver's last look.
 #[derive(Default)]
-pub(super) struct Taken {
-    pub(super) calls: Vec<Entry>,
+pub(super) struct Batch {
+    pub(super) calls: Vec<QueuedCall>,
     /// Callers that wait for keys.
     pub(super) watches: Vec<Arc<Watch>>,
     /// The node is to be checked at once.
-    pub(super) is_doubted: bool,
+    pub(super) needs_check: bool,
     /// The number of operations that are not answered, with these.
     pub(super) outstanding: usize,
     /// True if the node was dropped.
     pub(super) has_ended: bool,
 }
 
-impl Taken {
+impl Batch {
     pub(super) fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.watches.is_empty() && !self.is_doubted
+        self.calls.is_empty() && self.watches.is_empty() && !self.needs_check
     }
 }
 

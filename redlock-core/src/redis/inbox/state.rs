@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
-use super::{Entry, HugeKeys};
+use super::{HugeKeys, QueuedCall};
 use crate::model::token::OwnerToken;
 use crate::node::watch::Watch;
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
@@ -31,10 +31,10 @@ pub(super) struct InboxState {
     pub(super) suspicion: Option<NodeError>,
     /// The server's last error, and when it came, if the server answers acquisitions or releases with errors. They are
     /// still sent: no vote depends on it.
-    pub(super) refusing: Option<(NodeError, tokio::time::Instant)>,
-    pub(super) queue: Vec<Entry>,
+    pub(super) error_streak: Option<(NodeError, tokio::time::Instant)>,
+    pub(super) queue: Vec<QueuedCall>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
-    pub(super) owed: VecDeque<Entry>,
+    pub(super) owed: VecDeque<QueuedCall>,
     /// The owners of acquisitions that lost their answer with their connection. If the server stands still, the
     /// acquisition may lie in an old socket and come later than its release. True once a call was sent that puts the
     /// key back: a key that the release deletes is then no evidence that the acquisition has come.
@@ -44,7 +44,7 @@ pub(super) struct InboxState {
     /// Callers that wait for keys, which the driver does not know yet.
     pub(super) watches: Vec<Arc<Watch>>,
     /// True if another node's check wants this node to be checked too.
-    pub(super) is_doubted: bool,
+    pub(super) needs_check: bool,
     /// When the oldest call of the queue came.
     pub(super) oldest: Option<Instant>,
     /// The number of operations that were submitted and not answered.
@@ -57,7 +57,7 @@ pub(super) struct InboxState {
 
 impl InboxState {
     /// The reason why an operation is not queued.
-    pub(super) fn refusal(&self, is_release: bool, options: &RedisOptions) -> Option<NodeError> {
+    pub(super) fn rejection(&self, is_release: bool, options: &RedisOptions) -> Option<NodeError> {
         if is_release {
             return self.closed.clone();
         }
@@ -88,7 +88,7 @@ impl InboxState {
             if !it.is_due(now)
                 && let Some(token) = it.call().token()
             {
-                self.settle(token);
+                self.forget_lost(token);
             }
             it.is_due(now)
         });
@@ -100,7 +100,7 @@ impl InboxState {
     }
 
     /// Remembers an acquisition that may come later than its release.
-    pub(super) fn lose(&mut self, call: &Call) {
+    pub(super) fn remember_lost(&mut self, call: &Call) {
         if let (Effect::Takes | Effect::PutsBack, Some(token)) = (call.effect, call.token()) {
             if self.lost.len() == MOST_LOST {
                 self.lost.clear();
@@ -111,11 +111,11 @@ impl InboxState {
     }
 
     /// Marks the lost acquisitions whose keys `calls` put back.
-    pub(super) fn put_back(&mut self, calls: &[Entry]) {
+    pub(super) fn mark_put_back(&mut self, calls: &[QueuedCall]) {
         if self.lost.is_empty() {
             return;
         }
-        let calls = calls.iter().map(Entry::call);
+        let calls = calls.iter().map(QueuedCall::call);
         for call in calls.filter(|call| call.effect == Effect::PutsBack) {
             if let Some(is_put_back) = call.token().and_then(|token| self.lost.get_mut(token)) {
                 *is_put_back = true;
@@ -125,13 +125,13 @@ impl InboxState {
 
     /// Forgets a lost acquisition that has come, or whose release has passed its ttl. One whose key was put back stays,
     /// because a release of the same owner may follow.
-    pub(super) fn settle(&mut self, token: &OwnerToken) {
+    pub(super) fn forget_lost(&mut self, token: &OwnerToken) {
         if self.lost.get(token) == Some(&false) {
             self.lost.remove(token);
         }
     }
 
-    pub(super) fn owe(&mut self, owed: Entry) {
+    pub(super) fn owe(&mut self, owed: QueuedCall) {
         if self.owed.len() == MOST_OWED {
             self.owed.pop_front();
         }

@@ -32,10 +32,10 @@ fn open() -> Inbox {
 }
 
 /// The calls that the driver is to send.
-fn take(inbox: &Inbox) -> Vec<Entry> {
-    let mut taken = Taken::default();
-    inbox.take(&mut taken, 0, Waker::noop());
-    taken.calls
+fn take(inbox: &Inbox) -> Vec<QueuedCall> {
+    let mut batch = Batch::default();
+    inbox.take_batch(&mut batch, 0, Waker::noop());
+    batch.calls
 }
 
 /// Why the node does not vote.
@@ -157,9 +157,9 @@ fn a_release_is_owed_by_the_time_of_the_library() {
 #[tokio::test(start_paused = true)]
 async fn errors_from_a_while_ago_say_nothing_of_the_node() {
     let inbox = open();
-    inbox.refuses(Some(&NodeError::server(b"OOM command not allowed")));
+    inbox.record_error_streak(Some(&NodeError::server(b"OOM command not allowed")));
     assert_eq!(objection(&inbox), Some(NodeErrorKind::Server));
-    tokio::time::advance(REFUSALS_COUNT_FOR).await;
+    tokio::time::advance(STREAK_COUNTS_FOR).await;
     assert_eq!(objection(&inbox), None);
 }
 
@@ -215,17 +215,17 @@ fn a_huge_key_is_forgotten_after_a_short_answer() {
 #[test]
 fn the_end_of_a_node_is_seen_at_a_look_or_wakes_the_driver() {
     let (inbox, driver) = (open(), Arc::new(Woken::default()));
-    let (mut taken, waker) = (Taken::default(), Waker::from(Arc::clone(&driver)));
-    inbox.take(&mut taken, 0, &waker);
-    assert!(!taken.has_ended);
+    let (mut batch, waker) = (Batch::default(), Waker::from(Arc::clone(&driver)));
+    inbox.take_batch(&mut batch, 0, &waker);
+    assert!(!batch.has_ended);
     submit(&inbox, &release());
     assert_eq!(driver.take(), 1);
     // The driver looks, and the node is dropped.
-    inbox.take(&mut taken, 0, &waker);
-    assert!(!taken.has_ended && taken.calls.len() == 1);
+    inbox.take_batch(&mut batch, 0, &waker);
+    assert!(!batch.has_ended && batch.calls.len() == 1);
     inbox.end();
     assert_eq!(driver.take(), 1);
-    taken.calls.clear();
-    inbox.take(&mut taken, 0, &waker);
-    assert!(taken.has_ended && taken.calls.is_empty());
+    batch.calls.clear();
+    inbox.take_batch(&mut batch, 0, &waker);
+    assert!(batch.has_ended && batch.calls.is_empty());
 }

@@ -1,6 +1,6 @@
 //! One server as a node: the inbox for its operations, and the driver, which is the task that connects to it and serves
 //! them.
-#![doc = include_str!("protocol.md")]
+#![doc = include_str!("driver.md")]
 
 use std::future::pending;
 use std::sync::Arc;
@@ -15,13 +15,14 @@ use crate::io_thread::IoThread;
 use crate::logging::{NodeLog, log_node};
 use crate::model::brief::Brief;
 use crate::node::NodeError;
-use crate::panics::unless_it_panics;
+use crate::panics::{PAUSE_AFTER_PANIC, unless_it_panics};
 
 use super::address::{RedisAddress, Server, Target};
-use super::backoff::{Backoff, LONGEST_PAUSE};
-use super::connection::actor::{Actor, Moved};
+use super::backoff::Backoff;
+use super::connection::actor::{Actor, Replaced};
 use super::connection::check::ServerCheck;
 use super::connection::connect::{Connected, connect};
+use super::connection::open::Addresses;
 use super::errors::{IS_REPLICA, not_connected};
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
@@ -49,17 +50,17 @@ impl ServerNode {
         io: &IoThread,
     ) -> Self {
         let log = NodeLog::new(Arc::clone(name), io.environment().clock);
-        let is_part = of_cluster.is_some();
+        let is_cluster_master = of_cluster.is_some();
         let rules = Rules {
             pool: Arc::clone(name),
             vetting: options.vetting,
             trusts_aof: options.trust_aof,
-            is_alone: !is_part && !address.fails_over(),
-            is_part,
+            is_alone: !is_cluster_master && !address.fails_over(),
+            is_cluster_master,
         };
         let metrics = of_cluster.unwrap_or_default();
         let inbox = Arc::new(Inbox::new(log, options, metrics, io.time()));
-        let home = Handle::try_current().ok().filter(|_| !is_part);
+        let home = Handle::try_current().ok().filter(|_| !is_cluster_master);
         let home = home.unwrap_or_else(|| io.handle().clone());
         let driver = Arc::new(Mutex::new(Driver {
             address: Arc::clone(address),
@@ -72,7 +73,7 @@ impl ServerNode {
             floor: Arc::default(),
             io: io.clone(),
             run_id: None,
-            is_new: true,
+            addresses: Addresses::All,
             logged: String::new(),
         }));
         let mut task = JoinSet::new();
@@ -103,7 +104,7 @@ impl Drop for ServerNode {
     }
 }
 
-/// What keeps a node connected.
+/// Keeps a node connected.
 struct Driver {
     address: Arc<RedisAddress>,
     inbox: Arc<Inbox>,
@@ -114,8 +115,8 @@ struct Driver {
     io: IoThread,
     /// The id of the last server's process, if it was told.
     run_id: Option<String>,
-    /// True until the first connection.
-    is_new: bool,
+    /// All until the first connection.
+    addresses: Addresses,
     /// The last logged reason for having no connection: a server that is down for a night gets one line in the log, not
     /// one a second.
     logged: String,
@@ -134,12 +135,12 @@ impl Driver {
         loop {
             let has_ended = matches!(task.join_next().await, Some(Ok(Some(()))));
             let mut driver = of.lock().await;
-            driver.check.unreachable();
+            driver.check.record_unreachable();
             if has_ended || is_library {
                 // No caller may keep waiting for it.
                 driver.inbox.close(&not_connected(STOPPED));
             }
-            if has_ended || is_library && driver.has_ended_within(LONGEST_PAUSE).await {
+            if has_ended || is_library && driver.has_ended_within(PAUSE_AFTER_PANIC).await {
                 return;
             }
             is_library = true;
@@ -154,7 +155,7 @@ impl Driver {
             let Err(error) = self.connect_and_serve().await else {
                 return;
             };
-            self.check.unreachable();
+            self.check.record_unreachable();
             let reason = error.to_string();
             // A line that was held back is due once the node has come and gone for the last time.
             if self.logged != reason
@@ -187,7 +188,7 @@ impl Driver {
         let late = || not_connected(format!("no connection within {}{tls}", Brief(timeout)));
         let made = made.unwrap_or_else(|_| Err(late()));
         let made = made.and_then(|made| Ok((self.vet(&made.0, &made.2)?, made)));
-        let (reasons, (server, moved, connected)) =
+        let (reasons, (server, replaced, connected)) =
             made.inspect_err(|error| self.inbox.close(error))?;
         let facts = &connected.greeting.facts;
         // A replica that is accepted comes and goes with each call. Its lines were written at the first time.
@@ -203,9 +204,9 @@ impl Driver {
             self.logged.clear();
         }
         self.compare(facts.run_id().map(str::to_owned));
-        self.is_new = false;
+        self.addresses = Addresses::One;
         let actor = Actor::new(connected, &self.inbox, &mut self.check, &self.rules);
-        actor.serve(moved).await
+        actor.serve(replaced).await
     }
 
     /// Logs that the node's server is another one than before, if no restart check says so.
@@ -222,9 +223,9 @@ impl Driver {
     }
 
     /// Connects to the server, and the first time to all addresses of its name.
-    async fn connect(&self) -> Result<(Server, Moved, Connected), NodeError> {
+    async fn connect(&self) -> Result<(Server, Replaced, Connected), NodeError> {
         let options = &self.inbox.options;
-        let (server, moved): (_, Moved) = match &self.address.0 {
+        let (server, replaced): (_, Replaced) = match &self.address.0 {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
             #[cfg(feature = "sentinel")]
             Target::Sentinel(sentinel) => {
@@ -240,7 +241,7 @@ impl Driver {
             options.trust_aof,
             self.check.key_prefix(),
             options.connect_timeout,
-            self.is_new,
+            self.addresses,
             &self.io,
         );
         let connected = connected.await.map_err(|error| {
@@ -250,7 +251,7 @@ impl Driver {
             }
             error
         })?;
-        Ok((server, moved, connected))
+        Ok((server, replaced, connected))
     }
 
     /// Refuses a server that a lock cannot rely on, or returns the reasons for the log.
@@ -271,7 +272,7 @@ impl Driver {
             .unzip();
         let places = places.join(", ");
         // Later a replica may have been asked on the way to its master.
-        if self.is_new && ids.iter().any(|id| *id != ids[0]) {
+        if self.addresses == Addresses::All && ids.iter().any(|id| *id != ids[0]) {
             faults.push(format!(
                 "has a name that leads to several servers, {places}: two clients may hold one lock on two of them; give the \
                  pool the address of one server"
@@ -288,7 +289,7 @@ impl Driver {
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {
-        let ended = self.inbox.time.timeout(pause, self.inbox.ended());
+        let ended = self.inbox.time.timeout(pause, self.inbox.wait_for_end());
         ended.await.is_ok()
     }
 }

@@ -35,7 +35,7 @@ struct WatchState {
     is_wanted: bool,
     /// The moment from which each seat holds no key; `None` if it is not known.
     free_from: Box<[Option<Moment>]>,
-    /// What the keys of each seat hold, as far as it is known.
+    /// The values of the keys at each seat, as far as they are known.
     values: Box<[Option<HeldValue>]>,
     /// The seats whose last report says how the keys are.
     seeing: u64,
@@ -47,7 +47,7 @@ struct WatchState {
 }
 
 impl WatchState {
-    /// The moment from which a majority of all nodes holds no key, as far as is known of the seats
+    /// Returns the moment from which a majority of all nodes holds no key, as far as is known of the seats
     /// that count.
     fn due(&self, counted: u64) -> Option<Moment> {
         let seats = self.free_from.iter().enumerate();
@@ -113,7 +113,7 @@ impl Reports {
         refusal.map_or(u64::MAX, |refusal| refusal.seats().voted)
     }
 
-    /// Completes when `is_ready`, which is asked again behind each report.
+    /// Completes when `is_ready`, which is asked again after each report.
     async fn until(&self, mut is_ready: impl FnMut(&mut WatchState) -> bool) {
         poll_fn(|context| {
             let waker = context.waker().clone();
@@ -154,21 +154,12 @@ pub struct QuorumWatch {
 impl QuorumWatch {
     /// Watches `keys`, which have their prefix, on all nodes.
     pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource) -> Self {
-        Self::over(clock, nodes, keys, None)
+        Self::after_attempt(clock, nodes, keys, None)
     }
 
-    /// Watches the seats of `refusal`, the votes of an attempt, that have not failed. A node whose
-    /// answer is missing counts from its vote on.
+    /// Watches the seats that have not failed in a refused attempt, if there was one. A node whose answer is missing
+    /// counts from its vote on.
     pub(crate) fn after_attempt(
-        clock: &Arc<dyn Clock>,
-        nodes: &NodeSet,
-        keys: &Resource,
-        refusal: &Arc<Round>,
-    ) -> Self {
-        Self::over(clock, nodes, keys, Some(Arc::clone(refusal)))
-    }
-
-    fn over(
         clock: &Arc<dyn Clock>,
         nodes: &NodeSet,
         keys: &Resource,
@@ -260,7 +251,7 @@ impl QuorumWatch {
         !state.is_enough(state.seeing & counted)
     }
 
-    /// The moment at which [`until_free`](Self::until_free) completes, by the reports so far.
+    /// Returns the moment at which [`until_free`](Self::until_free) completes, by the reports so far.
     #[cfg(any(test, feature = "testing"))]
     pub fn due(&self) -> Option<Moment> {
         let counted = self.reports.counted();

@@ -8,14 +8,12 @@ use std::collections::BTreeSet;
 
 use metrics::{counter, gauge, histogram};
 use parking_lot::RwLock;
-use redlock_core::panics::caught;
 
 use crate::site::Site;
 
 pub(crate) use node_figures::{LatencyRecorder, sample_nodes};
 
-/// The recorder's name in the log, if it panics. It is foreign code, which runs in calls, in drops, and on
-/// the library's thread.
+/// The recorder's name in the log, if it panics in a drop or on the library's thread.
 pub(crate) const RECORDER: &str = "a metrics recorder";
 
 /// The outcomes of calls that ask the nodes.
@@ -63,28 +61,26 @@ pub(crate) fn register_zeros(site: &'static Site, kind: &'static str) {
     use describe::{ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT};
 
     let name = site.site_name();
-    caught(RECORDER, || {
-        describe();
-        if !is_new(site.address(), kind) {
-            return;
+    describe();
+    if !is_new(site.address(), kind) {
+        return;
+    }
+    let words = [
+        (ACQUISITIONS, "outcome", &OUTCOMES[..]),
+        (LOST, "reason", &REASONS),
+        (EXTENSIONS, "outcome", &["extended", "unavailable", "lost"]),
+    ];
+    for (figure, label, words) in words {
+        for word in words {
+            counter!(figure, "site" => name, "kind" => kind, label => *word).increment(0);
         }
-        let words = [
-            (ACQUISITIONS, "outcome", &OUTCOMES[..]),
-            (LOST, "reason", &REASONS),
-            (EXTENSIONS, "outcome", &["extended", "unavailable", "lost"]),
-        ];
-        for (figure, label, words) in words {
-            for word in words {
-                counter!(figure, "site" => name, "kind" => kind, label => *word).increment(0);
-            }
-        }
-        counter!(UNCONFIRMED, "site" => name, "kind" => kind).increment(0);
-        gauge!(HELD, "site" => name, "kind" => kind).increment(0);
-        for figure in [WAIT, HOLD] {
-            drop(histogram!(figure, "site" => name, "kind" => kind));
-        }
-        for error in ["unavailable", "lost"].into_iter().filter(|_| site.skips) {
-            counter!(SWALLOWED, "site" => name, "error_type" => error).increment(0);
-        }
-    });
+    }
+    counter!(UNCONFIRMED, "site" => name, "kind" => kind).increment(0);
+    gauge!(HELD, "site" => name, "kind" => kind).increment(0);
+    for figure in [WAIT, HOLD] {
+        drop(histogram!(figure, "site" => name, "kind" => kind));
+    }
+    for error in ["unavailable", "lost"].into_iter().filter(|_| site.skips) {
+        counter!(SWALLOWED, "site" => name, "error_type" => error).increment(0);
+    }
 }

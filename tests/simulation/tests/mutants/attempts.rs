@@ -15,7 +15,7 @@ mutants! {
         drift { ttl.mul_f64(factor) + Duration::from_millis(2) } => { Duration::ZERO };
 
     "deadline-not-checked-behind-the-votes" breaks LateVotes in Faulty:
-        attempt { !left.is_zero() && left >= request.min_validity } => { true };
+        attempt { !remaining.is_zero() && remaining >= request.min_validity } => { true };
 
     "clock-read-before-the-votes" breaks LateVotes in Faulty:
         attempt { let now = environment.now(); } => {};
@@ -36,5 +36,5 @@ mutants! {
         agree { below.is_empty() } => { true };
 
     "an-attempt-longer-than-the-caller-waits" breaks Settles in Faulty:
-        RetryBudget::begin_attempt { timeout.min(end.saturating_since(environment.now())) } => { timeout };
+        RetryBudget::begin_attempt { timeout.min(end.saturating_since(started)) } => { timeout };
 }

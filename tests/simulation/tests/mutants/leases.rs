@@ -28,7 +28,7 @@ mutants! {
         Claim::vouching_seats { & self.acquisition.seats().in_time } => {};
 
     "stragglers-count-while-the-caller-waits" breaks GivenUp in Wild:
-        attempt { , straggles_until } => { , started.saturating_add(timeout / 4).min(straggles_until) };
+        attempt { , straggles_until } => { , started.saturating_add(window.timeout / 4).min(straggles_until) };
 
     "stragglers-do-not-count-behind-the-first-extension" breaks GivenUp in Wild:
         ExtensionProof::counted_seats { | acquisition.in_time } => {};

@@ -20,13 +20,13 @@ mutants! {
         };
 
     "tried-again-beyond-the-callers-time" breaks Settles in Faulty:
-        RetryBudget::next_behind_a_split { self.end.is_some() } => { false };
+        RetryBudget::next_after_split { self.end.is_some() } => { false };
 
     "a-wake-up-trusted-as-a-grant" breaks LateVotes in Calm:
         attempt { Err } => {
             let clock = &environment.clock;
-            let watch = crate::waiting::QuorumWatch::after_attempt(clock, nodes, protocol.keys(), &acquisition);
-            let until = now.saturating_add(timeout);
+            let watch = crate::waiting::QuorumWatch::after_attempt(clock, nodes, protocol.keys(), Some(Arc::clone(&acquisition)));
+            let until = now.saturating_add(window.timeout);
             if before(&**clock, until, watch.until_free()).await.is_some() {
                 let (acquired_at, granted_at, expiring) = (started, started, deadline);
                 let validity = Validity { acquired_at, granted_at, deadline, expiring, fencing_token: None };
@@ -36,7 +36,7 @@ mutants! {
         };
 
     "woken-for-nodes-that-cannot-vote" breaks Storm in Forgetful:
-        RefusedAttempt::watches { QuorumWatch::after_attempt(clock, nodes, keys, &self.votes) } => {
+        RefusedAttempt::watches { QuorumWatch::after_attempt(clock, nodes, keys, votes()) } => {
             QuorumWatch::begin(clock, nodes, keys)
         };
 
@@ -50,20 +50,17 @@ mutants! {
         Turn::record_refusal { let mut line } => {
             use crate::quorum::round::{Goal, Round};
             let answers = refusal.votes.answers();
-            let votes = Round::new(answers.len(), crate::kinds::any_kind::peek(&refusal.resource), Goal::All);
+            let question = crate::kinds::any_kind::peek(&refusal.lock.resource);
+            let votes = Round::new(answers.len(), question, Goal::All);
             for (seat, vote) in answers.into_iter().enumerate() {
                 vote.into_iter().for_each(|vote| crate::node::VoteSink::vote(&*votes, seat, vote));
             }
             let refusal = &Arc::new(RefusedAttempt {
-                context: Arc::clone(&refusal.context),
-                nodes: Arc::clone(&refusal.nodes),
-                protocol: Arc::clone(&refusal.protocol),
-                resource: refusal.resource.clone(),
-                disagreement: refusal.disagreement.clone(),
-                is_break: false,
-                release: None,
+                lock: refusal.lock.clone(),
                 votes,
-                ..**refusal
+                window: refusal.window,
+                release: None,
+                defect: refusal.defect.clone(),
             });
             let mut line
         };

@@ -8,6 +8,7 @@ use crate::node::Value;
 use crate::node::hash_slot::SLOTS;
 use crate::redis::address::Server;
 use crate::redis::address::tests::server;
+use crate::redis::latest_answer::DatedAnswer;
 
 fn asked() -> Server {
     server("redis://u:pw@Seed:7001")
@@ -27,7 +28,7 @@ fn range(first: i64, last: i64, master: Value) -> Value {
 
 fn read(slots: &Value) -> Vec<Range> {
     let told = view(&[text("cluster_current_epoch:1"), slots.clone()], &asked());
-    told.map_or_else(|_| Vec::new(), |(_, ranges)| ranges)
+    told.map_or_else(|_| Vec::new(), |told| told.answer)
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn what_makes_no_sense_is_no_view() {
 #[test]
 fn the_epoch_is_read_from_the_info() {
     let slots = list([range(0, 1, list([text("h"), Value::Int(1), text("id")]))]);
-    let epoch = |info| view(&[info, slots.clone()], &asked()).unwrap().0;
+    let epoch = |info| view(&[info, slots.clone()], &asked()).unwrap().failover;
     let info = "cluster_state:ok\r\ncluster_current_epoch:12\r\n";
     assert_eq!(epoch(text(info)), 12);
     for info in [text("cluster_current_epoch:x"), Value::error("NOPERM no")] {
@@ -106,7 +107,7 @@ proptest! {
     fn no_reply_makes_it_panic(info in reply(), slots in reply(), first: i64, last: i64, master in reply()) {
         let with_range = list([range(first, last, master)]);
         for slots in [slots, with_range] {
-            if let Ok((_, ranges)) = view(&[info.clone(), slots], &asked()) {
+            if let Ok(DatedAnswer { answer: ranges, .. }) = view(&[info.clone(), slots], &asked()) {
                 for range in ranges {
                     prop_assert!(range.first <= range.last && range.last < SLOTS);
                 }

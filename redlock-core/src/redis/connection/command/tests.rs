@@ -80,13 +80,13 @@ fn calls() -> BTreeSet<String> {
     };
     calls.push(("run", runs::remember(&run, &record)));
     calls.push(("run", any_kind::peek(&run)));
-    let dialect = Dialect {
+    let extras = CallExtras {
         marker: Some(b"redlock:marker"[..].into()),
         is_tried: true,
         huge: HugeKeys::default(),
     };
     let lines = calls.iter().map(|(what, call)| {
-        let command = command(call, &dialect, false);
+        let command = command(call, &extras, false);
         format!("{what}: {}", shown(&command))
     });
     let several = [
@@ -122,12 +122,12 @@ fn acquisition(names: &[&str]) -> Call {
 
 #[test]
 fn a_script_that_the_server_has_forgotten_is_sent_with_its_text() {
-    let dialect = Dialect {
+    let extras = CallExtras {
         marker: None,
         is_tried: false,
         huge: HugeKeys::default(),
     };
-    let command = command(&release("r"), &dialect, true);
+    let command = command(&release("r"), &extras, true);
     let token = token();
     let token = std::str::from_utf8(token.as_bytes()).unwrap();
     assert_eq!(shown(&command), format!("EVAL <release> 1 r {token}"));
@@ -146,12 +146,12 @@ fn error_of(call: &Call, error: &[u8]) -> NodeError {
 #[test]
 fn a_refused_set_leaves_nothing_to_undo_and_a_script_may() {
     let was_sent = |names: &[&str], error: &[u8]| error_of(&acquisition(names), error).was_sent();
-    let refusals: [&[u8]; 3] = [
+    let error_streaks: [&[u8]; 3] = [
         b"OOM command not allowed when used memory > 'maxmemory'.",
         b"NOREPLICAS Not enough good replicas to write.",
         b"LOADING",
     ];
-    for error in refusals {
+    for error in error_streaks {
         assert!(!was_sent(&["a"], error));
         assert!(was_sent(&["a", "b"], error));
     }

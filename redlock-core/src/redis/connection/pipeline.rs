@@ -1,4 +1,4 @@
-//! The line to a server: what was sent over a connection, and what came back.
+//! The pipeline to a server: commands that were sent over one connection, and their answers in the same order.
 //!
 //! The crate and a server have their costs for each command, and a process with many callers often has several to send.
 //! So the acquisitions and releases of one write go in one call of a script, if each has one key. In it, and in a write,
@@ -22,13 +22,13 @@ use tokio_util::sync::ReusableBoxFuture;
 
 use crate::env::Moment;
 use crate::node::watch::Watch;
-use crate::node::{NodeError, NodeErrorKind, Value, is_refusal};
+use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 use crate::redis::errors::{IS_REPLICA, garbled, lost};
-use crate::redis::inbox::{Entry, Inbox};
+use crate::redis::inbox::{Inbox, QueuedCall};
 
-use super::command::{Dialect, broken, command, is_of_replica, many, value};
+use super::command::{CallExtras, broken, command, is_of_replica, many, value};
+use super::handshake::add_scripts;
 use super::open::Opened;
-use super::questions::introduce;
 
 /// The most calls that are sent together. Their callers get their answers together. Also the most acquisitions, and
 /// the most releases, in one call: a server serves nothing else meanwhile.
@@ -42,26 +42,26 @@ type Few<T> = SmallVec<[T; 1]>;
 
 /// A connection, with what was sent over it and is not answered. It holds no mutex across an await, and needs no task or
 /// channel for an operation.
-pub(super) struct Line {
+pub(super) struct CommandPipeline {
     opened: Opened,
-    pub(super) dialect: Dialect,
+    pub(super) extras: CallExtras,
     pub(super) inbox: Arc<Inbox>,
     /// Commands that are sent together, and what their answers are for.
     commands: Few<Cmd>,
     purposes: Few<Purpose>,
-    /// What may go in the next call for several: acquisitions, and releases behind them.
-    acquisitions: Vec<Entry>,
-    releases: Vec<Entry>,
+    /// The acquisitions, and the releases after them, that may go in the next call for several.
+    acquisitions: Vec<QueuedCall>,
+    releases: Vec<QueuedCall>,
     /// The memory of calls that were answered.
-    pub(super) spare_calls: Vec<Entry>,
+    pub(super) spare_calls: Vec<QueuedCall>,
     /// No call for several is made before; `None` if the server does not allow any.
     joins_from: Option<Instant>,
     /// In the order in which the server answers.
     flights: VecDeque<Flight>,
     /// The memory of a flight that landed.
-    spare: Option<Answers>,
+    spare: Option<AnswersFuture>,
     /// Answers that came together, and are not handled yet.
-    landing: Zip<IntoIter<[Purpose; 1]>, IntoIter<[Value; 1]>>,
+    landed: Zip<IntoIter<[Purpose; 1]>, IntoIter<[Value; 1]>>,
     /// The moment from which the wait for these answers is measured.
     pub(super) since: Instant,
     /// Wakes the actor, which serves the connection.
@@ -72,15 +72,15 @@ pub(super) struct Line {
     /// operation.
     pub(super) alarm: Pin<Box<Sleep>>,
     /// The moment at which the server was last made to remember the scripts.
-    loaded: Instant,
+    scripts_loaded_at: Instant,
 }
 
 /// The answers to commands that were sent together. The memory is used again.
-type Answers = ReusableBoxFuture<'static, RedisResult<Few<Value>>>;
+type AnswersFuture = ReusableBoxFuture<'static, RedisResult<Few<Value>>>;
 
 /// Commands that were sent together.
 struct Flight {
-    answers: Answers,
+    answers: AnswersFuture,
     /// The moment from which the wait for the answers is measured.
     since: Instant,
     /// One for each command, or one for all.
@@ -89,9 +89,9 @@ struct Flight {
 
 pub(super) enum Purpose {
     /// A caller waits for the answer.
-    Call(Entry),
+    Call(QueuedCall),
     /// Callers wait for the answers to acquisitions and releases that were made by one call.
-    Several(Vec<Entry>),
+    Several(Vec<QueuedCall>),
     /// Any answer shows that the connection is alive. If the answer has facts about the server, they are judged.
     Heartbeat,
     /// The restart check's question, and when it was asked.
@@ -102,12 +102,12 @@ pub(super) enum Purpose {
     Keys(Arc<Watch>),
 }
 
-impl Line {
-    pub(super) fn new(opened: Opened, dialect: Dialect, inbox: &Arc<Inbox>, joins: bool) -> Self {
+impl CommandPipeline {
+    pub(super) fn new(opened: Opened, extras: CallExtras, inbox: &Arc<Inbox>, joins: bool) -> Self {
         let now = inbox.time.now();
         Self {
             opened,
-            dialect,
+            extras,
             commands: Few::new(),
             purposes: Few::new(),
             acquisitions: Vec::new(),
@@ -116,29 +116,29 @@ impl Line {
             joins_from: joins.then_some(now),
             flights: VecDeque::new(),
             spare: None,
-            landing: Few::new().into_iter().zip(Few::new()),
+            landed: Few::new().into_iter().zip(Few::new()),
             since: now,
             waker: Waker::noop().clone(),
             heard: now,
             alarm: Box::pin(inbox.time.sleep(inbox.options.suspect_after)),
             inbox: Arc::clone(inbox),
-            loaded: now,
+            scripts_loaded_at: now,
         }
     }
 
-    /// By the library's time: a test may have stopped the clock of this runtime.
+    /// Returns the library's time: a test may have stopped the clock of this runtime.
     pub(super) fn now(&self) -> Instant {
         self.inbox.time.now()
     }
 
     /// Sends a command by itself.
-    pub(super) fn ask(&mut self, question: Cmd, purpose: Purpose) {
+    pub(super) fn send_command(&mut self, question: Cmd, purpose: Purpose) {
         self.add(question, purpose);
         self.send();
     }
 
     /// Sends several commands together. The answer is the list of their answers.
-    pub(super) fn ask_all(&mut self, commands: Pipeline, purpose: Purpose) {
+    pub(super) fn send_commands(&mut self, commands: Pipeline, purpose: Purpose) {
         self.launch_all(commands, smallvec![purpose]);
     }
 
@@ -152,8 +152,8 @@ impl Line {
     }
 
     /// Adds a caller's call, maybe to the next call for several. Calls that have a key in common keep their order.
-    pub(super) fn submit(&mut self, entry: Entry) {
-        let call = entry.call();
+    pub(super) fn submit(&mut self, queued: QueuedCall) {
+        let call = queued.call();
         if let Some(Flight {
             since, purposes, ..
         }) = self.flights.front()
@@ -162,30 +162,30 @@ impl Line {
             && *since + self.inbox.options.suspect_after / 5 <= self.now()
         {
             // Its answer may be huge. A caller that waits for it gives up after a quarter of `suspect_after`.
-            self.dialect.huge.add(late.call());
+            self.extras.huge.add(late.call());
         }
         let mut joins = self.joins_from.is_some_and(|from| from <= self.heard)
             && call.batch_script.is_some()
-            && !self.dialect.huge.has_any_of(call);
+            && !self.extras.huge.has_any_of(call);
         let is_release = joins && call.is_release();
         // The acquisitions of one call have one ttl.
         let others = self.acquisitions.first();
         joins &= is_release || others.is_none_or(|it| it.call().ttl() == call.ttl());
-        let goes_ahead_of = |it: &Entry| call.keys().any(|key| key == it.call().first_key());
+        let goes_ahead_of = |it: &QueuedCall| call.keys().any(|key| key == it.call().first_key());
         if !is_release && self.releases.iter().any(goes_ahead_of)
             || !joins && self.acquisitions.iter().any(goes_ahead_of)
         {
             self.join();
         }
         if !joins {
-            return self.add_call(entry, false);
+            return self.add_call(queued, false);
         }
         let several = if is_release {
             &mut self.releases
         } else {
             &mut self.acquisitions
         };
-        several.push(entry);
+        several.push(queued);
         if several.len() == MOST_TOGETHER {
             self.join();
         }
@@ -204,7 +204,7 @@ impl Line {
         calls.append(&mut self.releases);
         let script = calls.first().and_then(|it| it.call().batch_script);
         if let (Some(script), 2..) = (script, calls.len()) {
-            let command = many(script, calls.iter().map(Entry::call), taken);
+            let command = many(script, calls.iter().map(QueuedCall::call), taken);
             self.add(command, Purpose::Several(calls));
         } else if let Some(alone) = calls.pop() {
             self.spare_calls = calls;
@@ -230,7 +230,7 @@ impl Line {
         let detail =
             format!("it was sent together with others, which the server refused: {refusal}");
         // The error does not have the kind of the refusal, which may concern the key of another call.
-        Err(if is_refusal(&text) {
+        Err(if was_not_run(&text) {
             NodeError::unsent(NodeErrorKind::Server, detail)
         } else {
             NodeError::sent(NodeErrorKind::Server, detail)
@@ -238,19 +238,19 @@ impl Line {
     }
 
     /// Adds a call. `with_text` is for a script that the server has forgotten.
-    pub(super) fn add_call(&mut self, entry: Entry, with_text: bool) {
-        let command = command(entry.call(), &self.dialect, with_text);
-        self.add(command, Purpose::Call(entry));
+    pub(super) fn add_call(&mut self, queued: QueuedCall, with_text: bool) {
+        let command = command(queued.call(), &self.extras, with_text);
+        self.add(command, Purpose::Call(queued));
     }
 
-    /// Makes the server remember the scripts again, after it did not know one. Calls that were sent before it was made to
-    /// are no reason.
+    /// Makes the server remember the scripts again, after a `NOSCRIPT`. That of a call that was sent before the last
+    /// reload is expected, so it triggers no other one.
     pub(super) fn load_scripts(&mut self) {
-        if self.since >= self.loaded {
+        if self.since >= self.scripts_loaded_at {
             let mut scripts = Pipeline::new();
-            introduce(&mut scripts);
-            self.ask_all(scripts, Purpose::Scripts);
-            self.loaded = self.now();
+            add_scripts(&mut scripts);
+            self.send_commands(scripts, Purpose::Scripts);
+            self.scripts_loaded_at = self.now();
         }
     }
 
@@ -306,7 +306,7 @@ impl Line {
             answers.set(std::future::ready(done));
             self.waker.wake_by_ref();
         }
-        self.watch_by(since + self.inbox.options.suspect_after);
+        self.ring_by(since + self.inbox.options.suspect_after);
         self.flights.push_back(Flight {
             answers,
             since,
@@ -317,7 +317,7 @@ impl Line {
     /// The next answer, and what it is for. Without one, the oldest flight wakes the actor.
     pub(super) fn next(&mut self) -> Result<Option<(Purpose, Value)>, NodeError> {
         let mut context = Context::from_waker(&self.waker);
-        while self.landing.len() == 0 {
+        while self.landed.len() == 0 {
             let Some(flight) = self.flights.front_mut() else {
                 return Ok(None);
             };
@@ -340,11 +340,11 @@ impl Line {
             if let Some(flight) = self.flights.pop_front() {
                 self.since = flight.since;
                 self.spare = Some(flight.answers);
-                self.landing = flight.purposes.into_iter().zip(values);
+                self.landed = flight.purposes.into_iter().zip(values);
             }
             self.heard = self.now();
         }
-        Ok(self.landing.next())
+        Ok(self.landed.next())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -358,10 +358,10 @@ impl Line {
     }
 
     /// Takes out the calls that have no answer, or whose answer was not handled.
-    pub(super) fn end(&mut self) -> Vec<Entry> {
-        let landed = self.landing.by_ref().map(|(purpose, _)| purpose);
+    pub(super) fn end(&mut self) -> Vec<QueuedCall> {
+        let answered = self.landed.by_ref().map(|(purpose, _)| purpose);
         let flights = self.flights.drain(..).flat_map(|flight| flight.purposes);
-        let purposes = landed.chain(flights).chain(self.purposes.drain(..));
+        let purposes = answered.chain(flights).chain(self.purposes.drain(..));
         let calls = purposes.flat_map(|purpose| match purpose {
             Purpose::Call(call) => vec![call],
             Purpose::Several(releases) => releases,
@@ -374,7 +374,7 @@ impl Line {
     }
 
     /// Makes the alarm fire at `moment` at the latest.
-    pub(super) fn watch_by(&mut self, moment: Instant) {
+    pub(super) fn ring_by(&mut self, moment: Instant) {
         if self.alarm.deadline() > moment {
             self.alarm.as_mut().reset(moment);
         }

@@ -1,4 +1,4 @@
-//! What a server is asked and made to remember before it may vote.
+//! The handshake: the questions and scripts that a server gets before it may vote, and its greeting.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,7 +11,7 @@ use crate::node::{Code, NodeError, NodeErrorKind, Script, Value};
 
 use super::command::script_call;
 use crate::redis::errors::{not_connected, rejected};
-use crate::redis::vetting::{Facts, is_hidden, vet_version};
+use crate::redis::vetting::{ServerFacts, is_hidden, vet_version};
 
 /// Arguments that each script can read as its own.
 const NOTHING: [&[u8]; 5] = [b"", b"10", b"0", b"0", b"10"];
@@ -35,9 +35,9 @@ static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// What a server says of itself and of its user.
+/// The server's answer to the handshake: facts about itself and its user.
 pub(in crate::redis) struct Greeting {
-    pub(in crate::redis) facts: Facts,
+    pub(in crate::redis) facts: ServerFacts,
     /// The command that an operator has to run for the kinds of locks that need more commands than every lock, if the
     /// user lacks one of these.
     pub(in crate::redis) mend: Option<Arc<str>>,
@@ -45,10 +45,10 @@ pub(in crate::redis) struct Greeting {
     pub(in crate::redis) joins: bool,
 }
 
-/// What a server is asked and made to remember before it may vote. All goes at once: with a round trip for each, a far
+/// Returns the questions and scripts that a server gets before it may vote. All goes at once: with a round trip for each, a far
 /// server would take longer than `connect_timeout`, and so would a server to which many processes connect at once. With
 /// `trusts_aof`, it is also asked about the settings of its append-only file.
-pub(super) fn questions(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
+pub(super) fn handshake(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
     let mut questions = Pipeline::new();
     questions.cmd("HELLO");
     ask_for_facts(&mut questions, trusts_aof);
@@ -57,7 +57,7 @@ pub(super) fn questions(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
         .arg(&*PERMISSIONS)
         .arg(0)
         .arg(key_prefix);
-    introduce(&mut questions);
+    add_scripts(&mut questions);
     let key = [key_prefix, b"redlock:permissions"].concat();
     let (keys, tokens) = ([&*key; 2].into_iter(), [&b""[..]; 2].into_iter());
     questions.add_command(script_call(&MANY, keys, tokens, true));
@@ -74,8 +74,8 @@ pub(super) fn ask_for_facts(questions: &mut Pipeline, trusts_aof: bool) {
     }
 }
 
-/// What the answers to [`questions`] say.
-pub(super) fn read(
+/// Reads the answers to [`handshake`].
+pub(super) fn read_greeting(
     answers: Vec<Value>,
     trusts_aof: bool,
     user: &str,
@@ -83,7 +83,7 @@ pub(super) fn read(
     let mut answers = answers.into_iter();
     let joins = matches!(answers.next_back(), Some(Value::List(_)));
     let mut next = || answers.next().unwrap_or(Value::Nil);
-    let mut facts = Facts::default();
+    let mut facts = ServerFacts::default();
     for answer in [next(), next()] {
         match answer {
             Value::Error(text) if !is_hidden(&text) => {
@@ -128,14 +128,14 @@ pub(super) fn read(
 /// Makes the server remember every script, without a key and so without an effect. Otherwise the first
 /// release would be answered with NOSCRIPT, and if that answer were lost, the SET before it would not
 /// be undone. It also shows whether the server's ACL allows scripts and the commands in them.
-pub(in crate::redis) fn introduce(pipeline: &mut Pipeline) {
+pub(in crate::redis) fn add_scripts(questions: &mut Pipeline) {
     let call =
         |script, with_text| script_call(script, std::iter::empty(), NOTHING.into_iter(), with_text);
     let is_loaded = |script: &&Script| matches!(script.code, Code::Loaded(_));
     for script in SCRIPTS.into_iter().filter(is_loaded) {
-        pipeline.add_command(call(script, true));
+        questions.add_command(call(script, true));
     }
-    pipeline.add_command(call(&RELEASE, false));
+    questions.add_command(call(&RELEASE, false));
 }
 
 /// The answer, if it is not an error.

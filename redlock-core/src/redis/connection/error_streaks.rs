@@ -3,14 +3,14 @@
 use tokio::time::Instant;
 
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
-use crate::redis::inbox::REFUSALS_COUNT_FOR;
+use crate::redis::inbox::STREAK_COUNTS_FOR;
 
 /// The number of errors in a row that makes a node count as not voting.
-pub(super) const MANY: u32 = 3;
+pub(super) const MANY_ERRORS: u32 = 3;
 
 /// Counts errors in the place of votes, and those in the place of releases: a grant says nothing of releases.
 #[derive(Default)]
-pub(super) struct Refusals {
+pub(super) struct ErrorStreaks {
     votes: ErrorsInARow,
     releases: ErrorsInARow,
 }
@@ -21,20 +21,20 @@ struct ErrorsInARow {
     last: Option<Instant>,
 }
 
-impl Refusals {
+impl ErrorStreaks {
     /// Records that the server served `call`. True if there were many errors, and are none now.
-    pub(super) fn end(&mut self, call: &Call) -> bool {
+    pub(super) fn record_served(&mut self, call: &Call) -> bool {
         let (row, other) = match call.effect {
             Effect::Takes => (&mut self.votes, &self.releases),
             Effect::Undoes(_) => (&mut self.releases, &self.votes),
             _ => return false,
         };
-        std::mem::take(row).errors >= MANY && other.errors < MANY
+        std::mem::take(row).errors >= MANY_ERRORS && other.errors < MANY_ERRORS
     }
 
     /// Counts the `error` in the place of an answer to `call`. Returns the number in a row, or 0 if it concerns only the
     /// call.
-    pub(super) fn add(&mut self, call: &Call, error: &NodeError, at: Instant) -> u32 {
+    pub(super) fn record_error(&mut self, call: &Call, error: &NodeError, at: Instant) -> u32 {
         // A user who may not release a plain lock may release none.
         let is_denied = error.kind() == NodeErrorKind::Denied && call.batch_script.is_some();
         let (row, is_counted) = match call.effect {
@@ -46,7 +46,7 @@ impl Refusals {
             return 0;
         }
         let last = row.last.replace(at);
-        if last.is_some_and(|last| at.saturating_duration_since(last) >= REFUSALS_COUNT_FOR) {
+        if last.is_some_and(|last| at.saturating_duration_since(last) >= STREAK_COUNTS_FOR) {
             row.errors = 0;
         }
         row.errors += 1;

@@ -1,4 +1,4 @@
-//! What the server says of keys for which callers wait.
+//! Watches: the keys for which callers wait, and the messages of the server about them.
 //!
 //! The server sends push messages of RESP3 on the connection of the node, only about the keys that it was asked about
 //! (`CLIENT TRACKING ON OPTIN`). Without `NOLOOP`, it also sends them for what this process changed: other callers of
@@ -6,7 +6,7 @@
 //! with the answer it remembers the key again. It sends one message about a key, and no other until it is asked again.
 //!
 //! A server with a small table of keys forgets one key for another, and says each time that it changed. So if a message
-//! was about no change, the next question waits for a pause. The pause begins short and grows up to [`LONGEST_PAUSE`],
+//! was about no change, the next question waits for a pause. The pause begins short and grows up to [`LONGEST_LOOK_PAUSE`],
 //! because each reader that leaves a shared lock changes the key, but hardly its end, and not its value.
 
 use std::sync::Arc;
@@ -24,18 +24,18 @@ use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{NodeError, Remaining, Value};
 use crate::redis::errors::{CLOSED, lost};
 
-use super::line::{Line, Purpose};
+use super::pipeline::{CommandPipeline, Purpose};
 
 /// The first pause, and the longest pause, between questions about a key that does not change.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+const FIRST_LOOK_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(250);
 
 /// If two answers name ends of a key that are this close, and the same value, the key did not change in between. Each
 /// reader of a shared lock changes the end a little, and not the value.
-const SAME_END: Duration = Duration::from_millis(20);
+const SAME_EXPIRY: Duration = Duration::from_millis(20);
 
-/// A caller that waits for keys.
-pub(super) struct Waiting {
+/// The keys for which one caller waits.
+pub(super) struct WatchedKeys {
     pub(super) watch: Arc<Watch>,
     /// When the keys expire, and what they hold, by the last answer.
     end: Option<Instant>,
@@ -49,44 +49,44 @@ pub(super) struct Waiting {
 }
 
 /// The push messages of one connection.
-pub(in crate::redis) struct Wakeups {
+pub(in crate::redis) struct Watches {
     /// `None` if the server knows no RESP3. Then the next call finds that the connection is closed.
     messages: Option<UnboundedReceiver<PushInfo>>,
     /// True if the server sends no messages about keys.
     is_impossible: bool,
     /// True if the user may not read the beginning of a value: then the ends alone show a change.
     is_valueless: bool,
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) watched: Vec<WatchedKeys>,
 }
 
-impl Wakeups {
+impl Watches {
     pub(super) fn new(messages: Option<UnboundedReceiver<PushInfo>>) -> Self {
         Self {
             is_impossible: messages.is_none(),
             is_valueless: false,
             messages,
-            waiting: Vec::new(),
+            watched: Vec::new(),
         }
     }
 
     /// Takes the server's messages. An error: the connection is closed.
-    pub(super) fn follow(
+    pub(super) fn take_messages(
         &mut self,
         context: &mut Context<'_>,
-        line: &mut Line,
+        pipe: &mut CommandPipeline,
     ) -> Result<(), NodeError> {
         let Some(messages) = &mut self.messages else {
             return Ok(());
         };
-        if self.waiting.is_empty() && !line.is_empty() {
+        if self.watched.is_empty() && !pipe.is_empty() {
             // No caller waits for a message, and the next answer shows whether the connection is closed.
             return Ok(());
         }
         while let Poll::Ready(message) = messages.poll_recv(context) {
             match message {
                 Some(message) if message.kind == PushKind::Invalidate => {
-                    self.waiting.retain(|it| it.watch.is_wanted());
-                    let waiting = self.waiting.iter_mut();
+                    self.watched.retain(|it| it.watch.is_wanted());
+                    let waiting = self.watched.iter_mut();
                     for it in waiting.filter(|it| concerns(&message, &it.watch)) {
                         it.is_due = true;
                     }
@@ -95,89 +95,94 @@ impl Wakeups {
                 _ => return Err(lost(CLOSED)),
             }
         }
-        self.ask_due(line);
+        self.ask_due(pipe);
         Ok(())
     }
 
     /// Takes callers that begin to wait.
-    pub(super) fn add(&mut self, watches: &mut Vec<Arc<Watch>>, line: &mut Line) {
+    pub(super) fn add(&mut self, watches: &mut Vec<Arc<Watch>>, pipe: &mut CommandPipeline) {
         if self.is_impossible {
             // The drop of the watches says that nothing is known.
             return watches.clear();
         }
-        self.waiting.retain(|it| it.watch.is_wanted());
+        self.watched.retain(|it| it.watch.is_wanted());
         // Also if the keys are known: a state from before the caller's refusal tells the caller nothing.
         for watch in watches.drain(..) {
-            ask(&watch, self.is_valueless, line);
-            self.waiting.push(Waiting {
+            send_question(&watch, self.is_valueless, pipe);
+            self.watched.push(WatchedKeys {
                 watch,
                 end: None,
                 value: None,
-                asks_from: line.heard,
-                pause: SHORTEST_PAUSE,
+                asks_from: pipe.heard,
+                pause: FIRST_LOOK_PAUSE,
                 is_due: false,
             });
         }
     }
 
     /// Asks about keys that a message was about. The alarm fires for those that have to wait.
-    pub(super) fn ask_due(&mut self, line: &mut Line) {
-        for it in self.waiting.iter_mut().filter(|it| it.is_due) {
-            if it.asks_from <= line.now() {
+    pub(super) fn ask_due(&mut self, pipe: &mut CommandPipeline) {
+        for it in self.watched.iter_mut().filter(|it| it.is_due) {
+            if it.asks_from <= pipe.now() {
                 it.is_due = false;
-                ask(&it.watch, self.is_valueless, line);
+                send_question(&it.watch, self.is_valueless, pipe);
             } else {
-                line.watch_by(it.asks_from);
+                pipe.ring_by(it.asks_from);
             }
         }
     }
 
     /// The moment of the next question that has to wait.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        let due = self.waiting.iter().filter(|it| it.is_due);
+        let due = self.watched.iter().filter(|it| it.is_due);
         due.map(|it| it.asks_from).min()
     }
 
     /// The server's answers to the question how long the keys of `watch` live.
-    pub(super) fn answered(&mut self, watch: &Arc<Watch>, value: &Value, line: &Line) {
+    pub(super) fn record_answer(
+        &mut self,
+        watch: &Arc<Watch>,
+        value: &Value,
+        pipe: &CommandPipeline,
+    ) {
         // Without messages, a caller does not learn what happens to the keys.
         let (Value::List(answers), false) = (value, self.is_impossible) else {
             return;
         };
         // Another error passes, as that of a server that is busy.
-        let refusal = answers.iter().take(2).find_map(|answer| match answer {
+        let denial = answers.iter().take(2).find_map(|answer| match answer {
             Value::Error(text) if text.starts_with(b"NOPERM") || text.starts_with(b"ERR") => {
                 Some(NodeError::server(text).to_string())
             }
             _ => None,
         });
-        if let Some(reason) = refusal {
+        if let Some(reason) = denial {
             log_node!(
-                line.inbox.log,
+                pipe.inbox.log,
                 WARN,
                 "node does not tell of released locks; waiting for one takes up to a retry delay longer",
                 reason
             );
             self.is_impossible = true;
             // The drop of the watches says that nothing is known.
-            return self.waiting.clear();
+            return self.watched.clear();
         }
         let (report, value) = report(answers, watch.keys().names().len());
         self.is_valueless |= report != KeyReport::Unknown && value.is_none();
-        let mut waiting = self.waiting.iter_mut();
+        let mut waiting = self.watched.iter_mut();
         if let Some(it) = waiting.find(|it| Arc::ptr_eq(&it.watch, watch)) {
             let end = match report {
-                KeyReport::Held(Remaining::Expires(left)) => line.heard.checked_add(left),
+                KeyReport::Held(Remaining::Expires(left)) => pipe.heard.checked_add(left),
                 _ => None,
             };
             let ends = end.zip(it.end);
-            let is_same_end = ends.is_some_and(|(a, b)| a.max(b) - a.min(b) < SAME_END);
+            let is_same_end = ends.is_some_and(|(a, b)| a.max(b) - a.min(b) < SAME_EXPIRY);
             let is_same = is_same_end || report == KeyReport::Held(Remaining::Never);
             if is_same && it.value == value {
-                it.asks_from = line.heard + it.pause;
-                it.pause = (it.pause + it.pause / 4).min(LONGEST_PAUSE);
+                it.asks_from = pipe.heard + it.pause;
+                it.pause = (it.pause + it.pause / 4).min(LONGEST_LOOK_PAUSE);
             } else {
-                it.pause = SHORTEST_PAUSE;
+                it.pause = FIRST_LOOK_PAUSE;
             }
             (it.end, it.value) = (end, value);
         }
@@ -200,7 +205,7 @@ fn concerns(message: &PushInfo, watch: &Watch) -> bool {
 
 /// Asks how long the keys live, and what they hold. What the connection needs for messages goes ahead each time: it costs
 /// a server nothing.
-fn ask(watch: &Arc<Watch>, is_valueless: bool, line: &mut Line) {
+fn send_question(watch: &Arc<Watch>, is_valueless: bool, pipe: &mut CommandPipeline) {
     let mut question = Pipeline::new();
     question.cmd("CLIENT").arg(&["TRACKING", "ON", "OPTIN"]);
     for key in watch.keys().names() {
@@ -210,11 +215,11 @@ fn ask(watch: &Arc<Watch>, is_valueless: bool, line: &mut Line) {
             question.cmd("GETRANGE").arg(key).arg(0).arg(LONGEST_TOKEN);
         }
     }
-    line.ask_all(question, Purpose::Keys(Arc::clone(watch)));
+    pipe.send_commands(question, Purpose::Keys(Arc::clone(watch)));
 }
 
-/// What the answers say of a caller's `keys`: they are free if none exists, or held for as long as the last one; and what
-/// they hold, if the server was asked and told it.
+/// Reads the answers about a caller's `keys`. They are free if none exists, or held for as long as the last one. Also
+/// returns what they hold, if the server was asked and told it.
 fn report(answers: &[Value], keys: usize) -> (KeyReport, Option<HeldValue>) {
     let (mut longest, mut values) = (None, Vec::new());
     let answers = answers.get(1..).unwrap_or_default();

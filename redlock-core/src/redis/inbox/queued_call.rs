@@ -6,7 +6,7 @@ use crate::io_thread::LibraryTime;
 use crate::node::{Answer, Call, Effect, Submission};
 
 /// A call on its way to a server, or a release that is still to be delivered.
-pub(in crate::redis) struct Entry {
+pub(in crate::redis) struct QueuedCall {
     submission: Submission,
     /// The end of the time for which a release is owed: after it, the key is gone by itself. `None` for a call that
     /// was never owed.
@@ -16,7 +16,7 @@ pub(in crate::redis) struct Entry {
     pub(in crate::redis) is_answered: bool,
 }
 
-impl Entry {
+impl QueuedCall {
     pub(in crate::redis) fn new(submission: Submission) -> Self {
         Self {
             submission,

@@ -13,21 +13,25 @@ use crate::node::NodeError;
 use super::address::Server;
 use super::errors::{not_connected, together};
 
-/// What a server says, behind the number of the last failover that it knows. Of servers that disagree, the one with the
-/// highest number is right.
-pub(super) type Dated<T> = (u64, T);
+/// An answer of a server, with the number of the last failover that the server knows. Of servers that disagree, the one
+/// with the highest number is right.
+#[derive(Clone, Copy)]
+pub(super) struct DatedAnswer<T> {
+    pub(super) failover: u64,
+    pub(super) answer: T,
+}
 
-/// The newest of the answers to `ask`, once they are enough or all have been given. All servers are asked at once, and
-/// each has the time `within`.
+/// Returns the latest of the answers to `ask`, once they are enough or all servers have answered. All servers are asked at
+/// once, and each has the time `within`.
 ///
 /// Dropping the future ends the questions.
-pub(super) async fn newest<T, Asked: Future<Output = Result<Dated<T>, NodeError>>>(
+pub(super) async fn latest_answer<T, Asked: Future<Output = Result<DatedAnswer<T>, NodeError>>>(
     servers: &[Server],
     ask: impl Fn(Server) -> Asked,
     within: Duration,
     time: &LibraryTime,
-    is_enough: impl Fn(&[Dated<T>]) -> bool,
-) -> Result<Dated<T>, NodeError> {
+    is_enough: impl Fn(&[DatedAnswer<T>]) -> bool,
+) -> Result<DatedAnswer<T>, NodeError> {
     let asking = servers.iter().map(|server| {
         let asked = time.timeout(within, ask(server.clone()));
         let late = || not_connected(format!("no answer within {}", Brief(within)));
@@ -47,8 +51,8 @@ pub(super) async fn newest<T, Asked: Future<Output = Result<Dated<T>, NodeError>
             break;
         }
     }
-    let newest = told.into_iter().max_by_key(|(failover, _)| *failover);
-    newest.ok_or_else(|| together(&errors))
+    let latest = told.into_iter().max_by_key(|it| it.failover);
+    latest.ok_or_else(|| together(&errors))
 }
 
 #[cfg(test)]
@@ -59,9 +63,18 @@ mod tests {
     use crate::quorum::majority;
     use crate::redis::address;
 
-    /// The newest of the answers of as many servers; `None` for a server that hangs.
+    const OLD: DatedAnswer<&str> = DatedAnswer {
+        failover: 3,
+        answer: "old",
+    };
+    const NEW: DatedAnswer<&str> = DatedAnswer {
+        failover: 4,
+        answer: "new",
+    };
+
+    /// The latest of the answers of as many servers; `None` for a server that hangs.
     async fn ask(
-        answers: &[Option<Result<Dated<&'static str>, &'static str>>],
+        answers: &[Option<Result<DatedAnswer<&'static str>, &'static str>>],
     ) -> Result<&'static str, String> {
         let server = address::tests::server("redis://h");
         let at = |port| server.at(Some("h"), port).expect("a host");
@@ -79,19 +92,15 @@ mod tests {
         let within = Duration::from_millis(10);
         let time = LibraryTime::default();
         let is_enough = |told: &[_]| told.len() >= majority(answers.len());
-        let newest = newest(&servers, answer, within, &time, is_enough).await;
-        newest.map(|(_, name)| name).map_err(|it| it.to_string())
+        let latest = latest_answer(&servers, answer, within, &time, is_enough).await;
+        latest.map(|it| it.answer).map_err(|it| it.to_string())
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_was_cut_off_does_not_name_the_old_master() {
         for answers in [
-            [Some(Ok((3, "old"))), Some(Ok((4, "new"))), None],
-            [
-                Some(Ok((4, "new"))),
-                Some(Err("down")),
-                Some(Ok((3, "old"))),
-            ],
+            [Some(Ok(OLD)), Some(Ok(NEW)), None],
+            [Some(Ok(NEW)), Some(Err("down")), Some(Ok(OLD))],
         ] {
             assert_eq!(ask(&answers).await.unwrap(), "new");
         }
@@ -99,7 +108,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn without_a_majority_the_time_of_the_others_passes_first() {
-        let few = [Some(Ok((3, "old"))), None, Some(Err("down"))];
+        let few = [Some(Ok(OLD)), None, Some(Err("down"))];
         assert_eq!(ask(&few).await.unwrap(), "old");
         let error = ask(&[Some(Err("down")), None]).await.unwrap_err();
         assert_eq!(error, "h:0: down; h:1: no answer within 10 ms");
