@@ -35,6 +35,11 @@ impl KeyPath {
         Self { section, name, key }
     }
 
+    /// Returns another key of the same table; without a key, the table.
+    pub(super) fn sibling(&self, key: &'static str) -> Self {
+        Self::new(self.section, &self.name, key)
+    }
+
     pub(super) fn is(&self, section: &str, key: &str) -> bool {
         self.section == section && self.key == key
     }

@@ -34,20 +34,12 @@ use crate::parameters::{LockOptions, RawValue, argument, parse, words};
 use crate::text::{NamedMap, ShownName};
 use keys::{KeyPath, key_in};
 use read::ConfigReader;
-use settings::{A_DAY, A_MILLISECOND, ensure, for_each_pool_setting, for_each_setting, key_prefix};
+use settings::{
+    ensure, for_each_pool_setting, for_each_setting, key_prefix, time_of_shutdown, timeout_of_nodes,
+};
 
 words!(RestartCheck: "standard" is Standard, "strict" is Strict, "off" is Off);
 words!(Vetting: "refuse" is Refuse, "warn" is Warn);
-
-/// Makes the argument of a setter a value.
-macro_rules! value_of {
-    ($argument:ident) => {
-        $argument.into()
-    };
-    ($argument:ident, $by:path) => {
-        $by($argument).into()
-    };
-}
 
 /// Gives the check of a row the type of its argument.
 fn checked<T: ?Sized>(check: impl Fn(&T) -> Result<(), String>, value: &T) -> Result<(), String> {
@@ -101,7 +93,8 @@ macro_rules! settings {
                 $(#[$doc])+
                 #[must_use]
                 pub fn $name(mut self, $name: argument!($type $(, from $from)?)) -> Self {
-                    self.$name = value_of!($name $(, $by)?);
+                    $( let $name = $by($name); )?
+                    self.$name = $name.into();
                     self.places.remove(&KeyPath::new($section, "", key_in($section, stringify!($name))));
                     self
                 }
@@ -153,7 +146,7 @@ for_each_setting!(settings!());
 macro_rules! pool_setters {
     ($(
         $(#[$doc:meta])+
-        $name:ident: $type:ty $(, from $from:ty)? $(, by $by:path)?;
+        $name:ident: $type:ty $(, from $from:ty)?;
     )+) => {
         /// Settings of one pool.
         impl Config {
@@ -165,7 +158,7 @@ macro_rules! pool_setters {
                     pool: impl Into<String>,
                     $name: argument!($type $(, from $from)?),
                 ) -> Self {
-                    self.pools.entry(pool.into()).or_default().$name = Some(value_of!($name $(, $by)?));
+                    self.pools.entry(pool.into()).or_default().$name = Some($name.into());
                     self
                 }
             )+

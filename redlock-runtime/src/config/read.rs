@@ -124,11 +124,7 @@ impl ConfigReader {
 
     /// Takes over what a source says, at `place`.
     fn enter(&mut self, key: KeyPath, raw: &RawValue<'_>, place: String) -> Result<(), String> {
-        let answers = LockOptions::answers(key.key);
-        let mut others = answers.map(|other| KeyPath {
-            key: other,
-            ..key.clone()
-        });
+        let mut others = LockOptions::answers(key.key).map(|other| key.sibling(other));
         if let Some(other) = others.find(|other| self.seen.contains(other)) {
             return Err(format!(
                 "it answers the same question as `{}` ({}); keep one of the two",
@@ -246,15 +242,11 @@ impl Walk<'_> {
 
     fn key(&mut self, table: &KeyPath, key: &Spanned<DeString<'_>>, value: &DeValue<'_>) {
         let (line, key) = (self.line(key.span().start), key.get_ref());
-        let known = keys::keys_of(table.section)
-            .into_iter()
-            .find(|it| it == key);
-        let entered = match known.map(|key| KeyPath {
-            key,
-            ..table.clone()
-        }) {
+        let mut known = keys::keys_of(table.section).into_iter();
+        let entered = match known.find(|it| it == key) {
             None => Err(keys::unknown(table, key)),
-            Some(key) => {
+            Some(known) => {
+                let key = table.sibling(known);
                 let place = format!("{}line {line}", self.file);
                 let entered = self.reader.enter(key.clone(), &raw_value(value), place);
                 entered.map_err(|why| format!("{key}: {why}"))

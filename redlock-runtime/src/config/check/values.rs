@@ -44,11 +44,8 @@ impl Config {
 
     /// Returns where a source sets `key`, or where the key's table begins; empty if code sets it.
     pub(crate) fn place(&self, key: &KeyPath) -> String {
-        let table = KeyPath {
-            key: "",
-            ..key.clone()
-        };
-        let place = self.places.get(key).or_else(|| self.places.get(&table));
+        let place = self.places.get(key);
+        let place = place.or_else(|| self.places.get(&key.sibling("")));
         place.map(|place| format!("{place}: ")).unwrap_or_default()
     }
 
