@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 /// The pause before a task of the library that panicked begins again.
-pub(crate) const PAUSE_AFTER_PANIC: Duration = Duration::from_secs(1);
+pub(crate) const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs foreign code where its panic must end nothing: in drops, and in tasks of the library. The panic is logged.
 pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {

@@ -35,8 +35,7 @@ pub(super) async fn acquire(
     // A late caller does not compete for the lock.
     acquirer.check_run(acquirer.budget.end).await?;
     let lease = acquirer.compete().await?;
-    // The holder that ran submitted its record before it released the lock or handed it over. This look follows
-    // the record on the same connection, so the answers contain it. The caller's own limit does not bound it: a
+    // This look finds the record of a holder that ran, because the record went ahead on the same connection. The caller's own limit does not bound it: a
     // caller that got the lock at the last moment would run the job again.
     if let Err(already_run) = acquirer.check_run(None).await {
         lease.release().await;
@@ -111,20 +110,17 @@ impl<'a> Acquirer<'a> {
         run.map_or(Ok(()), |run| Err(AcquireError::AlreadyRun(run)))
     }
 
-    /// Stands in line and asks the nodes, until the lock is acquired or the budget is used up.
+    /// Waits in line and asks the nodes, while the budget lasts.
     async fn compete(&mut self) -> Result<Lease, AcquireError> {
         loop {
-            let key = LineKey::new(
-                self.lock.protocol.line_keys(),
-                self.request.kind,
-                &self.lock.nodes,
-            );
+            let lock = &self.lock;
+            let key = LineKey::new(lock.protocol.line_keys(), self.request.kind, &lock.nodes);
             let turn = self.leases.lines.turn(key, &mut self.budget).await;
-            let turn = turn.map_err(|known| waiter_error(known, &self.lock, &self.budget))?;
+            let turn = turn.map_err(|known| waiter_error(known, lock, &self.budget))?;
             if let Some(ended) = self.use_turn(turn).await {
                 return ended;
             }
-            // This future was not polled for so long that another caller took the turn.
+            // Another caller took the turn, because this future was polled too late.
         }
     }
 
@@ -137,8 +133,7 @@ impl<'a> Acquirer<'a> {
                     let (claim, validity) = claim.take_over(clock.now());
                     return Some(Ok(self.begin_lease(claim, validity, turn)));
                 }
-                // The release goes ahead of the acquisition on each connection, without a round trip between
-                // the two.
+                // The release goes ahead of the acquisition on each connection, in the same round trip.
                 claim.release();
             }
             let met = let_others_go_first(&turn, &self.lock, self.budget.last_attempt).await;
@@ -187,14 +182,8 @@ impl<'a> Acquirer<'a> {
             }
             TurnRule::Keep | TurnRule::HandOver => Some(turn.keep(&validity, &claim.token)),
         };
-        Lease::new(
-            self.leases,
-            claim,
-            self.request,
-            &self.budget,
-            validity,
-            turn,
-        )
+        let (leases, request, budget) = (self.leases, self.request, &self.budget);
+        Lease::new(leases, claim, request, budget, validity, turn)
     }
 
     /// Waits for the next attempt. False if there is none.
@@ -222,7 +211,7 @@ impl<'a> Acquirer<'a> {
                 // Other readers may have come before a majority of the nodes was free.
                 () = watches[0].until_changed(), if shares => false,
             };
-            // By now the votes that were missing when the attempt was decided have arrived.
+            // The votes that were missing when the attempt was decided have arrived by now.
             let spread = if !is_free || refusal.is_behind_others() {
                 budget.spread_behind_others(environment)
             } else {
@@ -241,12 +230,12 @@ impl<'a> Acquirer<'a> {
 
 impl Drop for Acquirer<'_> {
     fn drop(&mut self) {
-        // The attempt that won needs no call: the release of its lease takes the name back.
+        // The release of a lease takes back the name that the winning attempt left.
         let unsuccessful = self.budget.attempts - u32::from(self.has_won);
         if unsuccessful > 0
             && let Some(call) = self.lock.protocol.withdraw_call(self.has_won)
         {
-            // It follows the acquisitions on each connection, and is owed if it cannot be delivered.
+            // The call follows the acquisitions on each connection, and is owed until it is delivered.
             Round::start(&self.lock.nodes, call, Goal::All);
         }
     }

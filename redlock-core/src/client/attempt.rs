@@ -1,4 +1,4 @@
-//! One attempt: ask all nodes at once, decide at a majority.
+//! An attempt asks all nodes at once, and is decided at a majority.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ pub(crate) async fn attempt(
     })
 }
 
-/// The number at which the counters of a majority stand, if they agree. They usually do. Otherwise raises the
+/// Returns the number on which the counters of a majority agree. Usually they do. Otherwise raises the
 /// counters of a majority to one number, in a second round. If a node fails meanwhile, another node that granted
 /// replaces it.
 async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Moment) -> Agreement {

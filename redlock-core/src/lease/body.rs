@@ -18,8 +18,8 @@ pub enum OnLost {
     /// The body is not polled any longer, and the call ends with the loss.
     #[default]
     Cancel,
-    /// The body continues without the lock, and its value is returned as if the lock had been held. Nothing but the log
-    /// and the metrics tell of the loss, unless the body itself asks the lease. Only a shutdown still stops the body.
+    /// The body continues without the lock, and its value is returned as if the lock had been held. The log
+    /// and the metrics alone tell of the loss, unless the body itself asks the lease. Only a shutdown still stops the body.
     Continue,
 }
 
@@ -40,7 +40,7 @@ pub struct BodyWatch {
     lease: LeaseHandle,
     on_lost: OnLost,
     has_begun: bool,
-    /// Its number among the bodies of the lease; zero until the body has waited.
+    /// The body's number among the bodies of the lease. Zero until the body has waited.
     number: u32,
     /// Completes at a deadline of the lease, which an extension may have moved since.
     timer: Option<Sleep>,
@@ -74,7 +74,7 @@ impl BodyWatch {
                 Some(over) => BodyOutcome::Late(output, over),
             });
         }
-        // After the body: bodies that never wait need no timer.
+        // After the body, because only a body that waits needs a timer.
         self.watch(context).map(BodyOutcome::Cancelled)
     }
 

@@ -1,5 +1,5 @@
-//! One extension of a lease: a compare-and-expire on all nodes, never a SET. Once a majority has proved by it that the
-//! lock is ours, missing keys are put back.
+//! The extension of a lease: a compare-and-expire on all nodes, and never a SET. It puts missing keys back once a
+//! majority has proved that the lock is ours.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::quorum::round::Round;
 
 use super::shared::LeaseShared;
 
-/// An extension is given up so long before the deadline, or a hundredth of the ttl before it, that the reason why the
-/// lease ends is known by then.
+/// The time before the deadline at which an extension is given up, or a hundredth of the ttl if that is less. So the
+/// reason for the lease's end is known at its end.
 const MARGIN_BEFORE_DEADLINE: Duration = Duration::from_millis(2);
 
 /// Receives the outcome of a lease's extensions. See

@@ -19,109 +19,107 @@ use super::lease::wait_for_release;
 use super::shared::LeaseShared;
 use super::{FencingToken, Lease, ObserveExtensions, Released};
 
-/// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the lease
-/// it has no effect.
+/// A view of a lease, to clone and keep. It does not keep the lock: after the end of the lease it has no effect.
 #[derive(Clone)]
 pub struct LeaseHandle {
     pub(super) shared: Arc<LeaseShared>,
 }
 
 impl LeaseHandle {
-    /// The locked resource, without the key prefix.
+    /// Returns the locked resource, without the key prefix.
     pub fn resource(&self) -> &Resource {
         &self.shared.request.resource
     }
 
-    /// Whom the lock excludes, and how many holders it has at a time.
+    /// Returns the kind of the lock: which holders it excludes, and how many it has at a time.
     pub fn kind(&self) -> Kind {
         self.shared.request.kind
     }
 
-    /// The time for which the lock is certainly ours; zero after the end of the lease.
+    /// Returns the time for which the lock is certainly ours. It is zero after the end of the lease.
     pub fn validity(&self) -> Duration {
         self.shared.validity()
     }
 
-    /// The time since the winning attempt began.
+    /// Returns the time since the winning attempt began.
     pub fn held_for(&self) -> Duration {
         let began = self.shared.granted.acquired_at;
         self.shared.now().saturating_since(began)
     }
 
-    /// The time at which the winning attempt began, by this host's present wall clock.
+    /// Returns the time at which the winning attempt began, by this host's present wall clock.
     pub fn held_since(&self) -> SystemTime {
         let since = self.shared.clock().wall().saturating_sub(self.held_for());
         UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
     }
 
-    /// The ttl of the request. An extension may have used another one.
+    /// Returns the ttl of the request. An extension may have used another one.
     pub fn ttl(&self) -> Duration {
         self.shared.request.ttl
     }
 
-    /// The number of extensions, renewals included.
+    /// Returns the number of extensions, renewals included.
     pub fn extensions(&self) -> u32 {
         self.shared.extensions()
     }
 
-    /// The number of holders that share the lock: the first one, and those that [joined](Self::join).
-    /// Zero once it is released.
+    /// Returns the number of holders that share the lock: the first one, and all that [joined](Self::join).
+    /// It is zero after the release.
     pub fn holders(&self) -> usize {
         self.shared.holders() as usize
     }
 
-    /// The number of callers of this client that stand in line for the lock.
+    /// Returns the number of callers of this client in line for the lock.
     pub fn waiting(&self) -> usize {
         self.shared.leases.lines.waiting_at(&self.shared.line_key())
     }
 
-    /// The number of the lease's permit, which no other live holder has: 0 up to the number of permits,
-    /// without it. `None` for a plain lock.
+    /// Returns the number of the lease's permit: 0 to one less than the number of permits. Each live holder has another
+    /// one. `None` for a plain lock.
     pub fn permit(&self) -> Option<u16> {
         self.shared.claim.protocol.permit()
     }
 
-    /// The lock's fencing token, if one was asked for. Send it to the store with every write. An
+    /// Returns the lock's fencing token, if the request asked for one. Send it to the store with every write. An
     /// extension does not change it.
     pub fn fencing_token(&self) -> Option<FencingToken> {
         self.shared.granted.fencing_token
     }
 
-    /// A few digits of the owner token, for logs.
+    /// Returns a few digits of the owner token, for logs.
     pub fn token_id(&self) -> &str {
         self.shared.claim.token.short_id()
     }
 
-    /// The note that the keys have.
+    /// Returns the note of the keys.
     pub fn note(&self) -> Option<Note> {
         token::note_of(self.shared.claim.token.as_bytes())
     }
 
-    /// The time that the acquiring caller waited, in line and for the nodes.
+    /// Returns the time that the acquiring caller waited, in line and for the nodes.
     pub fn waited(&self) -> Duration {
         self.shared.waited
     }
 
-    /// The number of that caller's attempts; zero if the lock was handed over unchanged.
+    /// Returns the number of attempts of the acquiring caller. It is zero if the lock was handed over unchanged.
     pub fn attempts(&self) -> u32 {
         self.shared.attempts
     }
 
-    /// The number of nodes that have granted the lock, stragglers included. Nodes that were given the
-    /// key back later do not count.
+    /// Returns the number of nodes that have granted the lock, stragglers included. Nodes whose key was put back later
+    /// do not count.
     pub fn votes(&self) -> usize {
         self.shared.claim.votes()
     }
 
-    /// The nodes of the lock. A majority of them granted it.
+    /// Returns the nodes of the lock. A majority granted it.
     pub fn nodes(&self) -> &NodeSet {
         &self.shared.claim.nodes
     }
 
-    /// Returns the names of the nodes without a grant that counts: they did not grant the lock, or may have
-    /// forgotten it since, and the last extension could not count them. If there are none, the lock
-    /// outlives the restart of any one of its nodes. The list is empty while answers may still arrive,
-    /// and after the end of the lease.
+    /// Returns the names of the nodes without a grant that counts. Such a node refused the lock or may have
+    /// forgotten it, and the last extension could not count it. If there is no such node, the lock outlives the
+    /// restart of any single node. The list is empty while answers may still arrive, and after the end of the lease.
     pub fn nodes_without_grant(&self) -> impl Iterator<Item = &str> {
         let timeout = self.shared.context().node_timeout.min(self.ttl() / 4);
         let is_settled = self.over().is_none() && self.held_for() >= timeout;
@@ -131,18 +129,18 @@ impl LeaseHandle {
         names.filter_map(move |(seat, name)| (!vouches(seat)).then_some(name))
     }
 
-    /// The keys of the lock on the nodes. Needs the feature `testing`.
+    /// Returns the keys of the lock on the nodes. Needs the feature `testing`.
     #[cfg(feature = "testing")]
     pub fn keys(&self) -> &Resource {
         self.shared.claim.protocol.keys()
     }
 
-    /// An id of the lock. Leases that joined one lock have the same id.
+    /// Returns an id of the lock. Leases that joined one lock have the same id.
     pub fn lock_id(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// The reason why the lease is over, or `None` while it is valid.
+    /// Returns the reason why the lease is over, or `None` while it is valid.
     pub fn over(&self) -> Option<LeaseEnd> {
         self.shared.over()
     }
@@ -156,10 +154,9 @@ impl LeaseHandle {
         self.shared.lost().await
     }
 
-    /// Waits until the lease is about to end, so that its holder can finish: less than a third of the
-    /// last granted validity is left, the lease is over, or
-    /// [`announce_shutdown`](Self::announce_shutdown) was called. For a renewed lease this is when the
-    /// lease has its last validity, or when renewals fail.
+    /// Waits until the lease is about to end, so that its holder can finish. That is so if less than a third of the
+    /// last granted validity is left, if the lease is over, or after [`announce_shutdown`](Self::announce_shutdown).
+    /// A renewed lease is about to end if its renewals fail, or if `max_hold` leaves no time for another one.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -211,8 +208,8 @@ impl LeaseHandle {
         self.shared.set_observer(observer);
     }
 
-    /// Another holder of the same lock, for a call below this one. The key is released when the last
-    /// holder has left. Nothing is sent. `None` if the lease is over.
+    /// Adds a holder of the same lock, for a call below this one. The key is released when the last
+    /// holder has left. No message is sent. `None` if the lease is over.
     pub fn join(&self) -> Option<Lease> {
         self.shared.join().then(|| Lease::of(self.clone()))
     }

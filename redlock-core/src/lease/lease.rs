@@ -34,7 +34,7 @@ pub struct Lease {
     has_left: bool,
     /// The renewal that this holder asked for. It ends when the holder leaves.
     renewal: Option<RenewalId>,
-    /// This holder's run, if its request has a period.
+    /// The run of this holder, if its request has a period.
     run: Option<JobRun>,
 }
 
@@ -110,8 +110,8 @@ impl Lease {
         self.handle.clone()
     }
 
-    /// Makes a [joined](LeaseHandle::join) lease serve `request`: it lasts about as long as a lock that is acquired
-    /// now, is extended if necessary, and is renewed as the request says while this holder stays. The request's
+    /// Makes a [joined](LeaseHandle::join) lease serve `request`, as a lock that is acquired now would. It is extended if
+    /// necessary, and renewed as the request says while this holder stays. The request's
     /// `once_per` counts from now. No message is sent while nine tenths of the validity of the request's ttl
     /// are left. The caller has to know that the lock is of the right kind.
     ///
@@ -158,12 +158,12 @@ impl Lease {
         Ok(())
     }
 
-    /// Makes every node remember this holder's run: callers with a [`once_per`](Request::once_per) are refused
-    /// until nine tenths of this holder's own period have passed since the run began, and no longer than for
+    /// Makes every node remember this holder's run. Callers with a [`once_per`](Request::once_per) are refused
+    /// until nine tenths of this holder's own period have passed since the run began, but no longer than for
     /// nine tenths of theirs. The record of a run of this period that is remembered for longer stays. Call it
     /// before the release, which the nodes serve after it.
     ///
-    /// Does nothing if that time has passed already, and if the request has no period.
+    /// Has no effect if that time has passed already, or if the request has no period.
     ///
     /// The run of a lease begins with the attempt that won; that of a [joined](crate::LeaseHandle::join)
     /// lease, when it is [covered](Self::cover).

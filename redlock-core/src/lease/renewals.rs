@@ -1,7 +1,7 @@
 //! Renewal: leases that extend themselves.
 //!
 //! One task of a client waits until the first of its leases is due, and spawns that lease's extension. An acquisition
-//! wakes the task only if its lease is due sooner than all others. While no lease is renewed there is no task.
+//! wakes the task only if its lease is due sooner than all others. The task ends with the last renewal.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl RenewedLease {
         let left = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         match run_extension(shared, left, shared.context().node_timeout).await {
             Ok(()) if now.saturating_add(self.ttl) < self.end => Some(self.due()),
-            // The lease has its last validity, or the rest is too short for another one.
+            // The rest of `max_hold` is too short for another extension.
             Ok(()) | Err(ExtendError::Invalid(_)) => {
                 shared.set_end_at_deadline(LeaseEnd::MaxHold(self.max_hold));
                 None
@@ -115,8 +115,8 @@ impl RenewedLease {
     }
 }
 
-/// Returns the pause before the next try if `left` is left of the validity: a third of it, or all of it if no time
-/// would be left for the answers.
+/// Returns the pause before the next try: a third of what is `left` of the validity. It is all of that if the answers
+/// would have no time.
 fn retry_pause(left: Duration, ttl: Duration) -> Duration {
     let shortest = RENEWAL_RETRY_PAUSE.min(ttl / 10);
     let pause = (left / 3).max(shortest);

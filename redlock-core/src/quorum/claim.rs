@@ -18,8 +18,8 @@ use super::lock_protocol::LockProtocol;
 use super::majority;
 use super::round::{Goal, Round, seats_in};
 
-/// One owner token on a set of nodes, from the sending of the acquisition to the sending of its
-/// release. Dropping it sends the release, so no way out of an attempt or a lease forgets the nodes.
+/// The keys of one owner token on a set of nodes, from the acquisition's sending to the release's. Dropping the claim
+/// sends the release, so every way out of an attempt or a lease cleans the nodes up.
 ///
 /// The claim on any of several permits is on all of them until [one is chosen](Self::narrow_to_permit), because each
 /// node decides which one it grants.

@@ -72,7 +72,7 @@ pub(crate) fn hint(clock: &dyn Clock) -> u64 {
 
 /// The number that the counters of a majority allow.
 pub(crate) struct TokenChoice {
-    /// Where the counters of the majority have to stand.
+    /// The number to which the counters of the majority are raised.
     pub(crate) count: u64,
     /// The seats of the majority whose counters are below that. They have to be raised to it,
     /// while our key is still there, before the lock counts as held.

@@ -49,7 +49,7 @@ pub(crate) struct Tally {
     pub(crate) held: usize,
     /// Votes without a key.
     pub(crate) absent: usize,
-    /// No votes: an error, or no answer in time.
+    /// Failures: the node did not serve the call.
     pub(crate) failed: usize,
 }
 

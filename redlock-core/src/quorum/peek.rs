@@ -9,7 +9,7 @@ use crate::node::{Holding, Obstacle, Remaining, Vote};
 
 use super::{Tally, majority};
 
-/// What a majority of the nodes says of a lock, at the moment when they answered.
+/// The state of a lock by the answers of a majority of its nodes, when they answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LockStatus {

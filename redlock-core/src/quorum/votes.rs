@@ -19,7 +19,7 @@ pub(crate) const fn seats_in(seats: u64) -> usize {
 /// The seats by what they answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seats {
-    /// The seats that granted. Of several permits, it is the one that the most seats granted.
+    /// The seats that granted. With permits, those that granted the permit of the most seats.
     pub(crate) granted: u64,
     /// The seats that granted in time, or before the lease was made.
     pub(crate) in_time: u64,
@@ -31,8 +31,7 @@ pub(crate) struct Seats {
     pub(crate) voted: u64,
     /// The seats that did not serve the operation.
     pub(crate) failed: u64,
-    /// The seats where a release has something to undo: all but those that the operation certainly
-    /// never reached.
+    /// The seats that the operation may have reached, so that a release has to undo it.
     pub(crate) reached: u64,
 }
 

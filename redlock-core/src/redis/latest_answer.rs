@@ -25,9 +25,9 @@ pub(super) struct DatedAnswer<T> {
 /// once, and each has the time `within`.
 ///
 /// Dropping the future ends the questions.
-pub(super) async fn latest_answer<T, Asked: Future<Output = Result<DatedAnswer<T>, NodeError>>>(
+pub(super) async fn latest_answer<T, Ask: Future<Output = Result<DatedAnswer<T>, NodeError>>>(
     servers: &[Server],
-    ask: impl Fn(Server) -> Asked,
+    ask: impl Fn(Server) -> Ask,
     within: Duration,
     time: &LibraryTime,
     is_enough: impl Fn(&[DatedAnswer<T>]) -> bool,

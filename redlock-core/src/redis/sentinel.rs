@@ -46,17 +46,17 @@ pub(super) async fn master(
     floor: &Arc<Mutex<Floor>>,
     io: &IoThread,
 ) -> Result<(Server, Replaced), NodeError> {
-    let view = View {
+    let group = SentinelGroup {
         of: of.clone(),
         inbox: Arc::clone(inbox),
         floor: Arc::clone(floor),
         io: io.clone(),
     };
-    let present = view.latest().await?;
+    let present = group.latest().await?;
     let master = present.answer.clone();
     let replaced = async move {
-        let follow = |sentinel| view.follow(sentinel, &present);
-        let followed: FuturesUnordered<_> = view.of.sentinels.iter().map(follow).collect();
+        let follow = |sentinel| group.follow(sentinel, &present);
+        let followed: FuturesUnordered<_> = group.of.sentinels.iter().map(follow).collect();
         { followed }.select_next_some().await
     };
     Ok((master, Box::pin(replaced)))
@@ -109,26 +109,22 @@ impl Floor {
 }
 
 /// The sentinels as one node sees them.
-struct View {
+struct SentinelGroup {
     of: Sentinel,
     inbox: Arc<Inbox>,
     floor: Arc<Mutex<Floor>>,
     io: IoThread,
 }
 
-impl View {
+impl SentinelGroup {
     /// Asks all sentinels for the latest answer. If no answer of a majority reaches the floor, the others are waited for.
     /// If theirs do not either, the floor is the answer.
     async fn latest(&self) -> Result<DatedAnswer<Server>, NodeError> {
         let (sentinels, within) = (&self.of.sentinels, self.inbox.options.connect_timeout / 2);
         let ask = async |sentinel| self.ask(&sentinel, &mut None).await;
         let is_enough = |told: &[DatedAnswer<_>]| {
-            let floor = self
-                .floor
-                .lock()
-                .latest
-                .as_ref()
-                .map_or(0, |it| it.failover);
+            let floor = self.floor.lock();
+            let floor = floor.latest.as_ref().map_or(0, |it| it.failover);
             told.len() >= majority(sentinels.len()) && told.iter().any(|it| it.failover >= floor)
         };
         let told = latest_answer(sentinels, ask, within, &self.inbox.time, is_enough).await;

@@ -55,10 +55,8 @@ impl NodeClock {
     ///
     /// A reading of another process than `before` is compared with none: it may be on another host.
     pub(super) fn read(&mut self, check: &CheckAnswer<'_>, before: Option<&str>) -> Option<i64> {
-        if before
-            .zip(check.run_id)
-            .is_some_and(|(before, now)| before != now)
-        {
+        let is_other = |(before, now): (&str, &str)| before != now;
+        if before.zip(check.run_id).is_some_and(is_other) {
             *self = Self::default();
         }
         let (asked, seen) = (check.asked, check.answered);

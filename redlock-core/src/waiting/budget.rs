@@ -8,10 +8,10 @@ use crate::model::limits::{Retry, RetryLimit};
 /// The number of retries in a row that no majority may answer while a caller waits for a time.
 const UNANSWERED_RETRIES: u32 = 2;
 
-/// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
+/// The shortest pause, so that a retry delay of zero leaves the thread to other tasks.
 const SHORTEST_RETRY_PAUSE: Duration = Duration::from_millis(1);
 
-/// The first pause of callers who spoil it for each other; it doubles from one time to the next.
+/// The first pause of callers that split the votes. It doubles from one split to the next.
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
 const MOST_DIVIDED: u32 = 6;
 
@@ -42,7 +42,7 @@ impl Window {
     }
 }
 
-/// One caller's budget, from its arrival on. Its time counts the same in line as between attempts.
+/// The time and the attempts of a caller, from its arrival on. Its time counts the same in line as between attempts.
 pub(crate) struct RetryBudget<'a> {
     retry: &'a Retry,
     node_timeout: Duration,

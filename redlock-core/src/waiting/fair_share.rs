@@ -27,15 +27,15 @@ pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
 const BREAK: u32 = 8;
 /// The number of releases for which another process is remembered.
 const MEMORY: u8 = 8;
-/// A streak may last this many times as long as the nodes take to grant a lock, because a break takes long if the nodes
-/// are far away.
+/// The round trips that a streak may last at least. A break takes long if the nodes are far away, so the streak before it
+/// does too.
 const TRIPS: u32 = 8;
-/// A shorter pause between the end of a release and the next call leaves other processes no chance.
+/// The time after a release in which the next caller of the process still belongs to the streak.
 const SHORT_GAP: Duration = Duration::from_millis(10);
-/// A lock that is held for less leaves other processes gaps enough, and needs no break.
+/// A streak that lasts for less needs no break, because it leaves other processes gaps enough.
 const BRIEF: Duration = Duration::from_millis(1);
 
-/// Measures how long callers of this process have had a lock one after another, and says when others must have it.
+/// Says when callers of this process must let other processes have the lock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FairShare {
     /// The time for which a streak may last, if the nodes are near.
@@ -74,7 +74,7 @@ impl FairShare {
         self.remembers_others = MEMORY;
     }
 
-    /// True if a holder may hand the lock to a caller that waits behind it. With a `handover_time` of zero none may.
+    /// True if a holder may hand the lock to the next waiter. With a `handover_time` of zero none may.
     pub(super) fn may_hand_over(&self, is_followed: bool, now: Moment) -> bool {
         let is_spent = self.handover_time.is_zero() || self.is_spent(self.handover_time, now);
         is_followed && !is_spent
@@ -96,7 +96,7 @@ impl FairShare {
         }
     }
 
-    /// True if a caller that enters an empty line `now` belongs to no streak.
+    /// True if the streak is over for a caller that enters an empty line `now`.
     pub(super) fn is_forgotten(&self, now: Moment) -> bool {
         self.binds_until <= now
     }
@@ -117,8 +117,8 @@ impl FairShare {
     }
 }
 
-/// Takes the break for other processes, if one is due: asks the nodes several times in a row whether another process has
-/// come, within the time of an attempt. If one has come, returns what the nodes say: the caller then waits like a caller
+/// Takes the break for other processes, if one is due. Asks the nodes several times in a row whether another process has
+/// come, within the time of an attempt. If one has come, returns what the nodes say, and the caller waits like a caller
 /// that was refused. The break leaves enough time for an attempt that begins at `last_attempt`.
 pub(crate) async fn let_others_go_first(
     turn: &Turn,

@@ -54,7 +54,7 @@ impl HandedClaim {
         validity >= whole / 10 * 9 && validity >= request.min_validity
     }
 
-    /// The claim for a lease that takes it over `now`, and its validity.
+    /// Returns the claim for a lease that takes it over `now`, and its validity.
     pub(crate) fn take_over(mut self, now: Moment) -> (Arc<Claim>, Validity) {
         self.is_taken_over = true;
         let validity = Validity {

@@ -1,4 +1,4 @@
-//! One line: who has the turn, who waits, and what they know of the lock.
+//! A line knows who has the turn, who waits, and what the nodes said last.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -23,14 +23,14 @@ use super::refused_attempt::RefusedAttempt;
 /// The time between two looks of a caller that gives up, while votes are missing.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
-/// Names what callers of the same line have in common: they exclude each other, and would be given the
+/// Identifies a line. Callers with equal keys exclude each other, and would be given the
 /// same keys on the same nodes. Callers that want one of several locks have the keys of all of them.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LineKey {
     keys: Resource,
     /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
     kind: Kind,
-    /// The identities of the nodes, sorted, as the order of the nodes does not matter.
+    /// The identities of the nodes, sorted, so that their order makes no difference.
     nodes: SmallVec<[usize; 5]>,
 }
 
@@ -79,16 +79,15 @@ impl Line {
 #[derive(Clone)]
 pub(super) struct Ticket {
     pub(super) number: u64,
-    /// Notified when the turn has come, and when the caller with the turn should ask now, without a pause.
+    /// Notified when the turn has come, and when the caller with the turn should end its pause.
     pub(super) woken: Arc<Notify>,
 }
 
 #[derive(Default)]
 pub(super) struct LineState {
-    /// The caller with the turn. Without one, no caller waits.
+    /// The caller with the turn. If there is none, the line is empty.
     turn: Option<Ticket>,
-    /// The deadline of the caller with the turn for the next step: an attempt, the end of a pause, or the end of its
-    /// lease.
+    /// The deadline of the present step of the caller with the turn: an attempt, a pause, or its lease.
     pub(super) deadline: Moment,
     /// The token of the lease of the caller with the turn.
     pub(super) holder: Option<OwnerToken>,
@@ -105,20 +104,20 @@ pub(super) struct LineState {
     pub(super) is_dead: bool,
 }
 
-/// The answer to a caller that stood in line and does not get the turn.
+/// Tells a caller in line why it gets no turn.
 pub(crate) enum NoTurn {
-    /// Another caller of this process has the lock, and for how long it is valid.
+    /// A caller of this process has the lock, which is valid until this moment.
     Held(OwnerToken, Moment),
     /// The nodes refused an attempt of another caller.
     Refused(Arc<RefusedAttempt>),
-    /// No attempt of another caller was decided since the caller came.
+    /// The nodes have decided no attempt of the line yet.
     Nothing,
-    /// As many callers stand in line already, and no more may.
+    /// The line is full, with this number of waiters.
     Full(usize),
 }
 
 impl LineState {
-    /// Clears an empty line, of which only the streak is remembered. Returns what it had, to be dropped without a mutex.
+    /// Clears an empty line, but for its streak. Returns the rest, to be dropped once the line is unlocked.
     pub(super) fn clear(&mut self) -> Self {
         let (share, is_dead) = (self.share, self.is_dead);
         let cleared = Self {
@@ -138,7 +137,7 @@ impl LineState {
         self.turn.is_none()
     }
 
-    /// True if the line is empty, and a caller that comes now need not know of the last holder.
+    /// True if the line is empty and its streak is over.
     pub(super) fn is_forgotten(&self, now: Moment) -> bool {
         self.is_empty() && self.share.is_forgotten(now)
     }
@@ -192,7 +191,7 @@ impl LineState {
         }
     }
 
-    /// Records an attempt that the nodes refused. Returns the one that they refused before, to be dropped without a mutex.
+    /// Records an attempt that the nodes refused. Returns the one before, to be dropped once the line is unlocked.
     pub(super) fn record_refusal(
         &mut self,
         refusal: &Arc<RefusedAttempt>,

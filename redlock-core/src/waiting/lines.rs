@@ -1,4 +1,4 @@
-//! The callers of one process that want the same lock stand in one line, first come, first served.
+//! Lines order the callers of one process that want the same lock.
 //!
 //! How a lock goes from one caller to the next is in [`handed_claim`](super::handed_claim).
 #![doc = include_str!("lines.md")]
@@ -39,7 +39,7 @@ pub(crate) struct Lines {
     limits: WaiterLimits,
     /// The number of callers that wait in all lines.
     waiting: AtomicUsize,
-    /// The last ticket. Each number is used once, so a turn that was taken away is told from a later one.
+    /// The number of the last ticket. Each is used once, so a turn that was taken away is told from a later one.
     last_ticket: AtomicU64,
     /// Locked before the mutex of a line, if a caller needs both.
     map: Mutex<LineMap>,
@@ -70,15 +70,11 @@ impl Lines {
         }
     }
 
-    /// Returns how late a caller with the turn may be, because its future may be polled late. Then the next caller takes
-    /// the turn.
-    pub(super) fn grace(&self) -> Duration {
-        self.context.node_timeout.saturating_mul(4)
-    }
-
-    /// Returns the deadline of a caller with the turn for a step that begins `now` and takes `timeout`.
-    pub(super) fn step_deadline(&self, now: Moment, timeout: Duration) -> Moment {
-        now.saturating_add(timeout).saturating_add(self.grace())
+    /// Returns the deadline of a caller with the turn for a step that begins at `start` and takes `time`. It is later than
+    /// the end of the step, because the caller's future may be polled late.
+    pub(super) fn step_deadline(&self, start: Moment, time: Duration) -> Moment {
+        let grace = self.context.node_timeout.saturating_mul(4);
+        start.saturating_add(time).saturating_add(grace)
     }
 
     /// Returns the number of callers that wait in all lines.
@@ -92,12 +88,12 @@ impl Lines {
         line.map_or(0, |line| line.state.lock().waiters.len())
     }
 
-    /// Lets the caller with the turn ask now, without a pause: one of several equal locks was released here.
+    /// Ends the pause of the caller with the turn, because one of several equal locks was released here.
     pub(crate) fn ask_now(&self, key: &LineKey) {
         wake(self.find(key).and_then(|line| line.state.lock().head()));
     }
 
-    /// Stands in the line of `key` until the turn comes, while `budget` lasts. A caller whose budget is used up
+    /// Waits in the line of `key` until the turn comes, while `budget` lasts. A caller whose budget is used up
     /// gets the nodes' last answer to a caller of the line. If there is none yet, it waits as long as that may take.
     ///
     /// # Cancellation
@@ -135,7 +131,7 @@ impl Lines {
         }
     }
 
-    /// Draws a ticket for the line of `key`. The caller stands in line from its first look on.
+    /// Draws a ticket for the line of `key`. The first [look](Self::stand) takes the place in line.
     pub(super) fn enter(self: &Arc<Self>, key: LineKey) -> Turn {
         let ticket = Ticket {
             number: self.last_ticket.fetch_add(1, Relaxed) + 1,
@@ -171,8 +167,11 @@ impl Lines {
         map.many = MANY_LINES.max(map.lines.len() * 2);
     }
 
-    /// Looks whether the turn of a caller has come, who stands in line from the first look on. Returns `None` if it has,
-    /// otherwise the moment of the next look. A caller that gives up at `gives_up` gets what is known of the lock.
+    /// Looks whether the turn of a caller has come. The first look takes the caller's place in line. Returns `None` if the
+    /// turn has come, otherwise the moment of the next look.
+    ///
+    /// # Errors
+    /// What is known of the lock, for a caller that gives up at `gives_up`.
     pub(super) fn stand(
         &self,
         turn: &mut Turn,
@@ -185,7 +184,7 @@ impl Lines {
             if !line.is_dead {
                 break line;
             }
-            // Its last caller has left and forgotten it, so that others may stand in a new line by now.
+            // The last caller forgot the line, so others may stand in a new one by now.
             drop(line);
             turn.line = self.find_or_add(turn.line.key.clone());
         };
@@ -196,14 +195,14 @@ impl Lines {
         if line.is_empty() {
             line.give(Some(ticket.clone()), deadline);
         } else if !line.has(ticket.number) {
-            // A waiter that lost its turn stands at its old place.
+            // A waiter that lost an unused turn keeps its old place.
             if !line.waiters.contains_key(&ticket.number) {
                 self.reserve(line.waiters.len())?;
                 let woken = Arc::clone(&ticket.woken);
                 line.waiters.insert(ticket.number, woken);
             }
             if line.deadline <= now {
-                // If the first waiter is not polled either, a later waiter passes the turn on.
+                // A later waiter passes the turn on, because the first one may not be polled either.
                 next = self.pass(&mut line, deadline);
             }
         }
@@ -250,7 +249,7 @@ impl Lines {
     pub(super) fn leave(&self, turn: &Turn) {
         let (number, now) = (turn.ticket.number, self.context.now());
         let deadline = self.step_deadline(now, self.context.node_timeout);
-        // Dropped at the end, without a mutex: it may be the last reference to a node.
+        // Dropped once the mutexes are unlocked, because it may be the last reference to a node.
         let _remains;
         let (next, is_forgotten) = {
             let mut line = turn.line.state.lock();
@@ -266,7 +265,7 @@ impl Lines {
         }
     }
 
-    /// Forgets an empty line, unless a caller has come meanwhile: of one lock there is never a second line.
+    /// Forgets an empty line, unless a caller has come meanwhile. So a lock never has two lines.
     pub(super) fn forget(&self, line: &Line, now: Moment) {
         let mut map = self.map.lock();
         if line.die_if_forgotten(now) {
@@ -287,7 +286,7 @@ impl Lines {
     }
 }
 
-/// Wakes a caller. No line may be locked, because a waker is foreign code.
+/// Wakes a caller. A waker is foreign code, so the caller of this function holds no mutex.
 fn wake(woken: Option<Arc<Notify>>) {
     if let Some(woken) = woken {
         caught("a waker", || woken.notify_one());

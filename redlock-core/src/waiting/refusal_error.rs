@@ -144,7 +144,7 @@ fn contended(
     })
 }
 
-/// Returns the error for a caller that gives up in line, where it asked no node.
+/// Returns the error for a caller that gives up in line.
 pub(crate) fn waiter_error(
     known: NoTurn,
     lock: &SoughtLock,

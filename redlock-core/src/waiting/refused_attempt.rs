@@ -24,11 +24,11 @@ pub(crate) struct SoughtLock {
     pub(crate) context: Arc<Context>,
     pub(crate) nodes: NodeSet,
     pub(crate) protocol: Arc<dyn LockProtocol>,
-    /// The names that the caller wants, without the key prefix.
+    /// The names that the caller wants, as the request has them.
     pub(crate) resource: Resource,
 }
 
-/// A failed attempt, whose release has been sent to every node, or a break in which another process came. The callers in
+/// A failed attempt, whose release has been sent, or a break in which another process came. The callers in
 /// line share it.
 ///
 /// An attempt is decided as soon as it cannot win. With one of three nodes down, that is at the first
@@ -58,7 +58,7 @@ impl RefusedAttempt {
         self.defect.is_none() && self.votes.tally().is_contended()
     }
 
-    /// True if no majority has answered, and none will have by the attempt's end.
+    /// True if fewer nodes than a majority will have answered by the attempt's end.
     pub(crate) fn is_unanswered(&self, now: Moment) -> bool {
         let tally = self.votes.tally();
         let is_over = now >= self.window.end() && !tally.is_free_of_us();
@@ -103,18 +103,14 @@ impl RefusedAttempt {
         if tally.held == 0 || may_vote < majority(tally.configured) {
             return Vec::new();
         }
-        let (clock, nodes) = (&self.lock.context.environment.clock, &self.lock.nodes);
+        let (lock, nodes) = (&self.lock, &self.lock.nodes);
+        let clock = &lock.context.environment.clock;
         let votes = || Some(Arc::clone(&self.votes));
         let watch = |keys: &_| QuorumWatch::after_attempt(clock, nodes, keys, votes());
-        self.lock
-            .protocol
-            .watched_keys()
-            .iter()
-            .map(watch)
-            .collect()
+        lock.protocol.watched_keys().iter().map(watch).collect()
     }
 
-    /// True if the votes are split so that no client has the lock and none can have won it. Waits for
+    /// True if several clients split the votes, so that none can have won. Waits for
     /// the votes that this needs, within the attempt's timeout.
     pub(crate) async fn is_split(&self) -> bool {
         let needed = majority(self.lock.nodes.len());
@@ -122,12 +118,8 @@ impl RefusedAttempt {
             return false;
         }
         self.votes.set_goal(Goal::All);
-        before(
-            self.lock.context.clock(),
-            self.window.end(),
-            self.votes.decided(),
-        )
-        .await;
+        let clock = self.lock.context.clock();
+        before(clock, self.window.end(), self.votes.decided()).await;
         // A node that did not answer may have granted the lock to any client.
         let tally = self.votes.tally();
         let unknown = tally.pending() + tally.failed;

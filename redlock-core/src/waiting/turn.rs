@@ -17,7 +17,7 @@ use super::line::{Line, LineState, Ticket};
 use super::lines::Lines;
 use super::refused_attempt::RefusedAttempt;
 
-/// The longest pause, whatever the request says, as no node may be able to tell the caller of a release.
+/// The longest pause, whatever the request says, because nodes may fail to tell the caller of a release.
 const LONGEST_UNTOLD_PAUSE: Duration = Duration::from_secs(2);
 
 /// A caller's place in a line, and then its right to talk to the nodes for the line. Dropping it leaves the line, and
@@ -28,7 +28,7 @@ pub(crate) struct Turn {
     pub(super) ticket: Ticket,
 }
 
-/// Tells how the claim of a lease ended that is over.
+/// The outcome of the claim of a lease that is over.
 pub(crate) enum ClaimOutcome {
     /// The release was sent.
     Released(Arc<Round>),
@@ -97,13 +97,13 @@ impl Turn {
         drop(replaced);
     }
 
-    /// Waits until `until`, until `free` completes, or until a lock that is alike was released here. "Long pauses" in the
-    /// module's documentation says why a pause may end earlier.
+    /// Pauses until `until`, until `free` completes, or until an equal lock was released here. "Long pauses" in the
+    /// documentation of the lines says why a pause may end earlier.
     pub(crate) async fn pause(&self, until: Moment, free: impl Future<Output = ()>) {
         let environment = &self.lines.context.environment;
         let longest = environment.jittered(LONGEST_UNTOLD_PAUSE);
         let until = until.min(environment.now().saturating_add(longest));
-        let deadline = until.saturating_add(self.lines.grace());
+        let deadline = self.lines.step_deadline(until, Duration::ZERO);
         if self.change(|line| line.deadline = deadline).is_none() {
             // Another caller has the turn by now.
             return;

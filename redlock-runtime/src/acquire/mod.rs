@@ -161,7 +161,7 @@ impl LockSpec {
         }
         check_ttl(request.ttl, shared.context.max_ttl).map_err(LockErrorKind::Invalid)?;
         let counts = parameters.counts.unwrap_or(Counts::Success);
-        let above = match chain::current() {
+        let above = match chain::innermost() {
             None => None,
             Some(chain) => {
                 let holder = holder_above(&chain, site, &request, &nodes);
@@ -282,8 +282,8 @@ impl Acquire {
 
 /// True if the running code is below a valid lease of this registry.
 fn is_below_held(registry: u64) -> bool {
-    let innermost = chain::current();
-    std::iter::successors(innermost.as_deref(), |link| link.above.as_deref())
+    let innermost = chain::innermost();
+    chain::outwards(innermost.as_ref())
         .any(|link| link.lease.context.registry == registry && !link.lease.is_over())
 }
 

@@ -8,7 +8,7 @@ use redlock_core::node::seat_of;
 use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request, Resource};
 
-use crate::lease::chain::ChainLink;
+use crate::lease::chain::{ChainLink, outwards};
 use crate::parameters::Mode;
 use crate::registry::pools::pool_names_of;
 use crate::site::Site;
@@ -26,7 +26,7 @@ pub(crate) fn holder_above(
 ) -> Result<Option<Arc<ChainLink>>, Invalid> {
     let mut in_the_way = None;
     let inner = site.site_name();
-    for link in std::iter::successors(Some(innermost), |link| link.above.as_ref()) {
+    for link in outwards(Some(innermost)) {
         // A lease of another registry is on other nodes.
         if link.lease.is_over() {
             continue;

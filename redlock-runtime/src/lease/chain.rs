@@ -4,6 +4,7 @@
 //! polls is below the body; a spawned task is not.
 
 use std::cell::RefCell;
+use std::iter::successors;
 use std::sync::Arc;
 
 use redlock_core::Resource;
@@ -33,9 +34,16 @@ impl Drop for ChainLink {
 }
 
 /// Returns the innermost link of the running code.
-pub(crate) fn current() -> Option<Arc<ChainLink>> {
+pub(crate) fn innermost() -> Option<Arc<ChainLink>> {
     // At the end of the thread there is no chain.
     CURRENT.try_with(|it| it.borrow().clone()).ok().flatten()
+}
+
+/// Walks from a link to the outermost one.
+pub(crate) fn outwards(
+    innermost: Option<&Arc<ChainLink>>,
+) -> impl Iterator<Item = &Arc<ChainLink>> {
+    successors(innermost, |link| link.above.as_ref())
 }
 
 /// Returns the lease of the innermost body around the calling code. `None` outside of any body.
@@ -56,7 +64,7 @@ pub(crate) fn current() -> Option<Arc<ChainLink>> {
 /// # Ok(()) }
 /// ```
 pub fn current_lease() -> Option<LeaseHandle> {
-    current().map(|link| link.lease.clone())
+    innermost().map(|link| link.lease.clone())
 }
 
 /// True if the calling code runs below a body that holds all of `resource` and whose lease is still
@@ -88,9 +96,8 @@ fn holds(resource: &Resource) -> bool {
 
 /// Returns the valid leases above the calling code, innermost first.
 fn held() -> Vec<LeaseHandle> {
-    let innermost = current();
-    let links = std::iter::successors(innermost.as_ref(), |link| link.above.as_ref());
-    let leases = links.map(|link| &link.lease);
+    let innermost = innermost();
+    let leases = outwards(innermost.as_ref()).map(|link| &link.lease);
     leases.filter(|lease| !lease.is_over()).cloned().collect()
 }
 
@@ -144,7 +151,7 @@ pub(crate) struct CallChain {
 impl CallChain {
     /// Puts `lease` below the leases that are held above the running code.
     pub(crate) fn new(lease: LeaseHandle) -> Self {
-        let above = current();
+        let above = innermost();
         Self {
             link: Some(Arc::new(ChainLink { lease, above })),
         }

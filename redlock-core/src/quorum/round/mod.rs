@@ -1,4 +1,4 @@
-//! One question to all nodes, and the votes that came back.
+//! A question to all nodes, and their votes.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -33,9 +33,9 @@ pub(crate) enum Goal {
     Known,
     /// All nodes answered.
     All,
-    /// These seats answered: bit n is seat n.
+    /// All seats of this set answered: bit n is seat n.
     Seats(u64),
-    /// Of these seats, enough granted for a majority of all nodes, or too few can.
+    /// A majority of all nodes granted, counting these seats only, or none can.
     MajorityOf(u64),
     /// A seat outside of these has voted.
     OtherThan(u64),
@@ -118,7 +118,7 @@ impl Round {
         round
     }
 
-    /// Sends the call to the nodes at `seats`. The others are not asked, and count as not holding our key.
+    /// Sends the call to the nodes at `seats`. The other seats count as `Absent` without a question.
     pub(crate) fn send(self: &Arc<Self>, nodes: &[Arc<dyn Node>], seats: u64) {
         for (seat, node) in nodes.iter().enumerate() {
             if seats & bit(seat) == 0 {

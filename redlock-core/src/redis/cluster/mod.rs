@@ -22,7 +22,7 @@ use crate::logging::log_caught;
 use crate::node::hash_slot::slot_of_all;
 use crate::node::watch::Watch;
 use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Submission};
-use crate::panics::{PAUSE_AFTER_PANIC, unless_it_panics};
+use crate::panics::{RESTART_PAUSE, unless_it_panics};
 
 use super::address::{RedisAddress, Server, Target};
 use super::backoff::{Backoff, LONGEST_CONNECT_PAUSE};
@@ -178,7 +178,7 @@ impl ClusterShared {
     async fn refresh(self: Arc<Self>) {
         loop {
             unless_it_panics("a Cluster's topology refresh", self.learn_always()).await;
-            sleep(PAUSE_AFTER_PANIC).await;
+            sleep(RESTART_PAUSE).await;
         }
     }
 

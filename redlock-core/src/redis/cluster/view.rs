@@ -22,12 +22,12 @@ pub(super) struct Range {
 }
 
 /// The slots of each master, with the epoch of the Cluster.
-type View = DatedAnswer<Vec<Range>>;
+type ClusterView = DatedAnswer<Vec<Range>>;
 
 /// Asks `server` for its view, on a connection of its own.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn ask_for_view(server: Server, io: &IoThread) -> Result<View, NodeError> {
+pub(super) async fn ask_for_view(server: Server, io: &IoThread) -> Result<ClusterView, NodeError> {
     let mut questions = pipe();
     questions.cmd("CLUSTER").arg("INFO");
     questions.cmd("CLUSTER").arg("SLOTS");
@@ -38,7 +38,7 @@ pub(super) async fn ask_for_view(server: Server, io: &IoThread) -> Result<View, 
 }
 
 /// Returns the slots of each master, with the epoch of the Cluster, which increases with each failover.
-pub(super) fn read(answers: &[Value], asked: &Server) -> Result<View, NodeError> {
+pub(super) fn read(answers: &[Value], asked: &Server) -> Result<ClusterView, NodeError> {
     let slots = match answers {
         [_, Value::List(slots)] => &slots[..],
         [_, Value::Error(error)] if error.ends_with(b"cluster support disabled") => {

@@ -181,7 +181,7 @@ impl<'a> Actor<'a> {
         let pipe = &mut self.pipe;
         match purpose {
             Purpose::Scripts => return Ok(()),
-            Purpose::Keys(watch) => {
+            Purpose::Watch(watch) => {
                 self.watches.record_answer(&watch, &value, pipe);
                 return Ok(());
             }

@@ -13,7 +13,7 @@ use crate::redis::errors::not_connected;
 
 use super::command::{unconnected, value};
 use super::handshake::{Greeting, handshake, read_greeting};
-use super::open::{Addresses, At, Opened, at_each_address, open};
+use super::open::{At, ConnectTo, Opened, at_each_address, open};
 use super::watches::Watches;
 
 /// The time that the addresses of a server that is only asked share.
@@ -47,7 +47,7 @@ pub(in crate::redis) async fn ask_server(
         let config = || AsyncConnectionConfig::clone(&server.config);
         let attempt = |at| open_and_ask(server, at, config(), questions, io);
         let asked =
-            at_each_address(server, io, ASK_WITHIN, Addresses::One, attempt, |_| true).await?;
+            at_each_address(server, io, ASK_WITHIN, ConnectTo::First, attempt, |_| true).await?;
         let first = asked.into_iter().next();
         let (_, asked) = first.ok_or_else(|| not_connected(NO_ADDRESS))?;
         (asked.opened, asked.answers)
@@ -65,12 +65,12 @@ pub(in crate::redis) async fn connect(
     trusts_aof: bool,
     key_prefix: &[u8],
     within: Duration,
-    addresses: Addresses,
+    to: ConnectTo,
     io: &IoThread,
 ) -> Result<Connected, NodeError> {
     let attempt = |at| connect_at(server, at, trusts_aof, key_prefix, io);
     let is_master = |it: &Connected| !it.greeting.facts.is_replica();
-    let found = at_each_address(server, io, within, addresses, attempt, is_master).await?;
+    let found = at_each_address(server, io, within, to, attempt, is_master).await?;
     let id = |it: &Connected| it.greeting.facts.run_id().map(str::to_owned);
     let addresses = found.iter().filter_map(|(at, it)| Some(((*at)?, id(it))));
     let addresses = addresses.collect();

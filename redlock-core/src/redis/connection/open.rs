@@ -30,11 +30,12 @@ use crate::redis::errors::{not_connected, together};
 /// An address to try. `None` leaves the choice to the URL or the client.
 pub(super) type At = Option<SocketAddr>;
 
-/// The addresses of a server's name that are connected to.
+/// The addresses of a server's name to connect to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::redis) enum Addresses {
-    /// One, the first that is wanted.
-    One,
+pub(in crate::redis) enum ConnectTo {
+    /// The first that is wanted.
+    First,
+    /// Each of them.
     All,
 }
 
@@ -62,7 +63,7 @@ async fn addresses(server: &Server, io: &IoThread) -> Result<Vec<At>, NodeError>
 /// addresses.
 ///
 /// The next address is tried once the one before has failed, has not answered for its share of the time `within`, or has a
-/// result that is not wanted. The first wanted result ends that. For [`Addresses::All`], all are tried at once, and after a
+/// result that is not wanted. The first wanted result ends that. For [`ConnectTo::All`], all are tried at once, and after a
 /// result the others have a share of the time, too.
 ///
 /// Dropping the future ends the attempts.
@@ -70,11 +71,11 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
     server: &Server,
     io: &IoThread,
     within: Duration,
-    wanted: Addresses,
+    to: ConnectTo,
     attempt: impl Fn(At) -> Attempt,
     is_wanted: impl Fn(&T) -> bool,
 ) -> Result<Vec<(At, T)>, NodeError> {
-    let (addresses, all) = (addresses(server, io).await?, wanted == Addresses::All);
+    let (addresses, all) = (addresses(server, io).await?, to == ConnectTo::All);
     let tried = |at| {
         let tried = attempt(at);
         async move { (at, tried.await) }

@@ -99,7 +99,7 @@ pub(super) enum Purpose {
     /// The server remembers the scripts again.
     Scripts,
     /// The question how long the keys of a waiting caller live.
-    Keys(Arc<Watch>),
+    Watch(Arc<Watch>),
 }
 
 impl CommandPipeline {

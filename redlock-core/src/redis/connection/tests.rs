@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::actor::Actor;
 use super::check::ServerCheck;
 use super::connect::connect;
-use super::open::Addresses;
+use super::open::ConnectTo;
 use crate::env::still_clock::still_clock;
 use crate::io_thread::{IoThread, LibraryTime};
 use crate::kinds::any_kind::peek;
@@ -63,7 +63,7 @@ async fn an_operation_on_a_connection_that_just_ended_fails_at_once() {
     let server = tokio::spawn(serve(listener));
     let place = address::tests::server(&format!("redis://{at}"));
     let io = IoThread::start().unwrap();
-    let connected = connect(&place, false, b"", SOON, Addresses::One, &io).await;
+    let connected = connect(&place, false, b"", SOON, ConnectTo::First, &io).await;
     let connected = connected.expect("a connection");
     let mut connection = connected.opened.connection.clone();
     let clock = still_clock().1;

@@ -6,7 +6,7 @@
 //! with the answer it remembers the key again. It sends one message about a key, and no other until it is asked again.
 //!
 //! A server with a small table of keys forgets one key for another, and says each time that it changed. So if a message
-//! was about no change, the next question waits for a pause. The pause begins short and grows up to [`LONGEST_LOOK_PAUSE`],
+//! was about no change, the next question waits for a pause. The pause begins short and grows up to [`LONGEST_QUESTION_PAUSE`],
 //! because each reader that leaves a shared lock changes the key, but hardly its end, and not its value.
 
 use std::sync::Arc;
@@ -27,8 +27,8 @@ use crate::redis::errors::{CLOSED, lost};
 use super::pipeline::{CommandPipeline, Purpose};
 
 /// The first pause, and the longest pause, between questions about a key that does not change.
-const FIRST_LOOK_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(250);
+const FIRST_QUESTION_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_QUESTION_PAUSE: Duration = Duration::from_millis(250);
 
 /// If two answers name ends of a key that are this close, and the same value, the key did not change in between. Each
 /// reader of a shared lock changes the end a little, and not the value.
@@ -114,7 +114,7 @@ impl Watches {
                 end: None,
                 value: None,
                 asks_from: pipe.heard,
-                pause: FIRST_LOOK_PAUSE,
+                pause: FIRST_QUESTION_PAUSE,
                 is_due: false,
             });
         }
@@ -180,9 +180,9 @@ impl Watches {
             let is_same = is_same_end || report == KeyReport::Held(Remaining::Never);
             if is_same && it.value == value {
                 it.asks_from = pipe.heard + it.pause;
-                it.pause = (it.pause + it.pause / 4).min(LONGEST_LOOK_PAUSE);
+                it.pause = (it.pause + it.pause / 4).min(LONGEST_QUESTION_PAUSE);
             } else {
-                it.pause = FIRST_LOOK_PAUSE;
+                it.pause = FIRST_QUESTION_PAUSE;
             }
             (it.end, it.value) = (end, value);
         }
@@ -215,7 +215,7 @@ fn send_question(watch: &Arc<Watch>, is_valueless: bool, pipe: &mut CommandPipel
             question.cmd("GETRANGE").arg(key).arg(0).arg(LONGEST_TOKEN);
         }
     }
-    pipe.send_commands(question, Purpose::Keys(Arc::clone(watch)));
+    pipe.send_commands(question, Purpose::Watch(Arc::clone(watch)));
 }
 
 /// Reads the answers about a caller's `keys`. They are free if none exists, or held for as long as the last one. Also

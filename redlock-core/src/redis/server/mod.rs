@@ -15,14 +15,14 @@ use crate::io_thread::IoThread;
 use crate::logging::{NodeLog, log_node};
 use crate::model::brief::Brief;
 use crate::node::NodeError;
-use crate::panics::{PAUSE_AFTER_PANIC, unless_it_panics};
+use crate::panics::{RESTART_PAUSE, unless_it_panics};
 
 use super::address::{RedisAddress, Server, Target};
 use super::backoff::Backoff;
 use super::connection::actor::{Actor, Replaced};
 use super::connection::check::ServerCheck;
 use super::connection::connect::{Connected, connect};
-use super::connection::open::Addresses;
+use super::connection::open::ConnectTo;
 use super::errors::{IS_REPLICA, not_connected};
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
@@ -73,7 +73,7 @@ impl ServerNode {
             floor: Arc::default(),
             io: io.clone(),
             run_id: None,
-            addresses: Addresses::All,
+            connect_to: ConnectTo::All,
             logged: String::new(),
         }));
         let mut task = JoinSet::new();
@@ -115,8 +115,8 @@ struct Driver {
     io: IoThread,
     /// The id of the last server's process, if it was told.
     run_id: Option<String>,
-    /// All until the first connection.
-    addresses: Addresses,
+    /// All addresses until the first connection.
+    connect_to: ConnectTo,
     /// The last logged reason for having no connection: a server that is down for a night gets one line in the log, not
     /// one a second.
     logged: String,
@@ -140,7 +140,7 @@ impl Driver {
                 // No caller may keep waiting for it.
                 driver.inbox.close(&not_connected(STOPPED));
             }
-            if has_ended || is_library && driver.has_ended_within(PAUSE_AFTER_PANIC).await {
+            if has_ended || is_library && driver.has_ended_within(RESTART_PAUSE).await {
                 return;
             }
             is_library = true;
@@ -204,7 +204,7 @@ impl Driver {
             self.logged.clear();
         }
         self.compare(facts.run_id().map(str::to_owned));
-        self.addresses = Addresses::One;
+        self.connect_to = ConnectTo::First;
         let actor = Actor::new(connected, &self.inbox, &mut self.check, &self.rules);
         actor.serve(replaced).await
     }
@@ -241,7 +241,7 @@ impl Driver {
             options.trust_aof,
             self.check.key_prefix(),
             options.connect_timeout,
-            self.addresses,
+            self.connect_to,
             &self.io,
         );
         let connected = connected.await.map_err(|error| {
@@ -272,7 +272,7 @@ impl Driver {
             .unzip();
         let places = places.join(", ");
         // Later a replica may have been asked on the way to its master.
-        if self.addresses == Addresses::All && ids.iter().any(|id| *id != ids[0]) {
+        if self.connect_to == ConnectTo::All && ids.iter().any(|id| *id != ids[0]) {
             faults.push(format!(
                 "has a name that leads to several servers, {places}: two clients may hold one lock on two of them; give the \
                  pool the address of one server"
