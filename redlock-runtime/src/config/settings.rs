@@ -7,9 +7,9 @@
 //! * `from …` is what the setter takes, if that is not the type itself, and `by …` makes the value of it.
 //! * `check …` says what is wrong with a value. It holds for all sources, the setter included.
 //!
-//! To add a setting, add a row here, obey it where its [`Config`](crate::Config) is at hand (`init` has it),
-//! and add its row to the guide's `reference/configuration.md`, for which a test asks. A type that no other
-//! row has needs its `impl ConfigValue`: see `parameters/value.rs`.
+//! To add a setting, begin with a row here: CONTRIBUTING.md has the other steps. `config/mod.rs` expands the rows,
+//! and imports the names in them. A type that no other row has needs its `impl ConfigValue`: see
+//! `parameters/value.rs`.
 
 use std::time::Duration;
 
