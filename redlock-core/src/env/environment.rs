@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::model::debug::debug_in_part;
+
 use super::{Clock, Entropy, Moment, Spawn};
 
 /// The parts of the outside world that a client needs.
@@ -64,4 +66,3 @@ mod tests {
         }
     }
 }
-use crate::model::debug::debug_in_part;

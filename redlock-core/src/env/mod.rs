@@ -18,6 +18,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::model::debug::debug_in_part;
 pub(crate) use environment::Environment;
 use system::LibrarySleep;
 
@@ -130,4 +131,3 @@ pub trait Spawn: Send + Sync + 'static {
     /// Runs `task` to its end, detached from the caller.
     fn spawn(&self, task: Task);
 }
-use crate::model::debug::debug_in_part;

@@ -27,7 +27,7 @@ mutants! {
 
     "taken-over-for-a-full-ttl" breaks Validity in Faulty:
         HandedClaim::take_over { deadline: self.deadline } => {
-            deadline: now.saturating_add(self.ttl).saturating_sub(drift(self.ttl, self.clock_drift_factor))
+            deadline: now.saturating_add(validity_of(self.ttl, self.clock_drift_factor))
         };
 
     "taken-over-though-forgotten" breaks Unvouched in Forgetful:
