@@ -18,8 +18,9 @@ pub enum OnLost {
     /// The body is not polled any longer, and the call ends with the loss.
     #[default]
     Cancel,
-    /// The body continues without the lock, and its value is returned as if the lock had been held. The log
-    /// and the metrics alone tell of the loss, unless the body itself asks the lease. Only a shutdown still stops the body.
+    /// The body continues without the lock, and its value is returned as if the lock had been held. Only a shutdown still
+    /// stops it. Unless the body asks the lease, log and metrics alone tell of the loss: the line of a failed renewal at
+    /// the deadline, the others when the body ends.
     Continue,
 }
 
