@@ -15,8 +15,7 @@ use crate::error::HolderHere;
 use crate::parameters::Mode;
 use crate::site::Site;
 
-/// The held leases of one registry. One mutex protects them. A lease that is read under it locks its own state or its
-/// line.
+/// The held leases of one registry, under one mutex. Reading a lease under it locks the lease, or its line.
 #[derive(Default)]
 pub(crate) struct HeldTable {
     state: Mutex<HeldState>,
