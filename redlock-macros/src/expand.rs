@@ -88,7 +88,7 @@ pub(crate) fn expand(plan: &LockPlan, function: &Function) -> TokenStream {
     let spec = spec(plan, function, &private);
     // A function that owns no argument has nothing to drop before the release.
     let owns = !plan.captured.is_empty() || !matches!(function.kind, AsyncKind::AsyncFn);
-    let requests = owns && plan.uses_parts_of_arguments();
+    let requests = owns && plan.uses_fields_or_expressions();
     let (before, inside, mut state) = if requests {
         let request =
             quote_spanned!(here=> #spec #private::LockSpec::request(__redlock_spec).await;);

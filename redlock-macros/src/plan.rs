@@ -25,17 +25,17 @@ pub(crate) struct LockPlan {
 }
 
 impl LockPlan {
-    /// True if a value may take a part of an argument, or is a field, of whose struct the function would keep a second
-    /// copy.
-    pub(crate) fn uses_parts_of_arguments(&self) -> bool {
-        let has_parts = |template: &Template| !template.arguments.is_empty();
+    /// True if a value is an expression, which may take an argument apart, or has a field, of whose struct the function
+    /// would keep a second copy.
+    pub(crate) fn uses_fields_or_expressions(&self) -> bool {
+        let has_renamed = |template: &Template| !template.arguments.is_empty();
         let of_resource = match &self.resource {
-            ResourcePlan::Template(template) => has_parts(template),
-            ResourcePlan::All(templates) => templates.iter().any(has_parts),
+            ResourcePlan::Template(template) => has_renamed(template),
+            ResourcePlan::All(templates) => templates.iter().any(has_renamed),
             ResourcePlan::Expression(_) => true,
         };
         let of_note = self.note.as_ref().is_some_and(|note| match note {
-            NotePlan::Template(template) => has_parts(template),
+            NotePlan::Template(template) => has_renamed(template),
             NotePlan::Expression(_) => true,
         });
         of_resource || of_note || self.values.expressions().next().is_some()

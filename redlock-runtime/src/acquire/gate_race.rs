@@ -9,8 +9,10 @@ use crate::registry::held::HeldTable;
 
 /// Waits for `acquisition`, or for the gate of `held`, which refuses the call when it closes.
 ///
-/// * The acquisition is polled first. A lock that was won is handed to the caller, who enters or releases it. The table
-///   decides under its mutex whether the gate had closed.
+/// * The gate is polled first. A caller that leaves passes its turn on, and the next waiter would ask the nodes only to
+///   leave too. The gate's waker is registered before, so a closing during the poll causes another poll.
+/// * The drop of the acquisition releases a lock that was won unseen. If the gate closes after a lock was seen, the table
+///   refuses its entry under its mutex.
 /// * A call below a held lease passes a closed gate, because the shutdown waits for the work under that lease.
 ///   `is_below` is asked at each poll, because the lease may end while the call waits.
 /// * The caller drops the acquisition before the value of [`HeldTable::begin_acquisition`]. So a shutdown
@@ -21,12 +23,11 @@ pub(super) async fn race_gate<T>(
     mut acquisition: Pin<&mut impl Future<Output = Result<T, LockErrorKind>>>,
 ) -> Result<T, LockErrorKind> {
     let mut closed = pin!(held.closed.wait());
-    poll_fn(|context| match acquisition.as_mut().poll(context) {
-        Poll::Pending if !is_below() => {
-            let closed = closed.as_mut().poll(context);
-            closed.map(|()| Err(LockErrorKind::ShuttingDown))
+    poll_fn(|context| {
+        if !is_below() && closed.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(LockErrorKind::ShuttingDown));
         }
-        polled => polled,
+        acquisition.as_mut().poll(context)
     })
     .await
 }

@@ -23,7 +23,7 @@ use crate::registry::{Registry, scope, signal};
 use crate::site::Site;
 use crate::telemetry::{self, AcquireArgs, AcquireTelemetry};
 use gate_race::race_gate;
-use reentrancy::holder_above;
+use reentrancy::outer_holder;
 
 /// A lock as a caller asks for it, before defaults are applied.
 #[derive(Clone)]
@@ -47,7 +47,7 @@ struct Acquire {
     request: Request,
     nodes: NodeSet,
     /// A share of the outer lease that serves the request.
-    above: Option<redlock_core::Lease>,
+    outer: Option<redlock_core::Lease>,
     policy: LeasePolicy,
 }
 
@@ -161,10 +161,10 @@ impl LockSpec {
         }
         check_ttl(request.ttl, shared.context.max_ttl).map_err(LockErrorKind::Invalid)?;
         let counts = parameters.counts.unwrap_or(Counts::Success);
-        let above = match chain::innermost() {
+        let outer = match chain::innermost() {
             None => None,
             Some(chain) => {
-                let holder = holder_above(&chain, site, &request, &nodes);
+                let holder = outer_holder(&chain, site, &request, &nodes);
                 let holder = holder.map_err(LockErrorKind::Invalid)?;
                 // `None` if the lease ended at this moment.
                 holder.and_then(|link| link.lease.core.join())
@@ -180,7 +180,7 @@ impl LockSpec {
             has_body: self.has_body,
             request,
             nodes,
-            above,
+            outer,
             policy,
         })
     }
@@ -188,18 +188,18 @@ impl LockSpec {
 
 impl Acquire {
     async fn run(mut self) -> Result<Lease, LockError> {
-        let above = self.above.take();
+        let outer = self.outer.take();
         let (site, request, nodes) = (self.site, &self.request, &self.nodes);
         let args = AcquireArgs {
             request,
             nodes,
-            is_joined: above.is_some(),
+            is_joined: outer.is_some(),
         };
         let shared = &*self.registry.shared;
         let journal = shared.journal.as_ref();
         let mut acquiring = AcquireTelemetry::begin(site, args, journal);
         let span = acquiring.span().clone();
-        let (core, place) = match self.lock(above).instrument(span).await {
+        let (core, place) = match self.lock(outer).instrument(span).await {
             Ok(held) => held,
             Err(kind) => {
                 let error = self.error(kind);
@@ -229,17 +229,17 @@ impl Acquire {
     /// Acquires the lock, and enters its lease into the held table.
     async fn lock(
         &self,
-        above: Option<redlock_core::Lease>,
+        outer: Option<redlock_core::Lease>,
     ) -> Result<(redlock_core::Lease, HeldPlace), LockErrorKind> {
         let shared = &*self.registry.shared;
         let held = &shared.held;
         let epochs = epochs_of(&self.nodes);
         // The outer lease may end while the call waits.
         let is_below = || is_below_held(shared.context.registry);
-        // A shutdown waits until this is dropped: after everything whose drop sends a release.
+        // Declared first, so dropped last: after the acquisition and the lease, whose drops send releases.
         let begun = held.begin_acquisition(is_below());
         let _under_way = begun.ok_or(LockErrorKind::ShuttingDown)?;
-        let core = race_gate(held, is_below, pin!(self.acquire_core(above))).await?;
+        let core = race_gate(held, is_below, pin!(self.acquire_core(outer))).await?;
         let entry = HeldEntry::new(self.site, core.handle(), self.has_body);
         let Some(place) = held.enter(entry, is_below()) else {
             // The gate closed while the last vote arrived.
@@ -254,18 +254,18 @@ impl Acquire {
         Ok((core, place))
     }
 
-    /// Acquires the lock from the nodes, or extends the lease above to cover this call.
+    /// Acquires the lock from the nodes, or extends the outer lease to cover this call.
     async fn acquire_core(
         &self,
-        above: Option<redlock_core::Lease>,
+        outer: Option<redlock_core::Lease>,
     ) -> Result<redlock_core::Lease, LockErrorKind> {
         let (client, request) = (&self.registry.shared.client, &self.request);
-        let Some(mut core) = above else {
+        let Some(mut core) = outer else {
             let acquired = client.acquire(&self.nodes, request).await;
             return acquired.map_err(LockErrorKind::of_acquire);
         };
         if let Some(period) = request.once_per {
-            // The lock is held above, so one look is enough.
+            // The outer lease holds the lock, so one look is enough.
             let looked = client
                 .last_run(&self.nodes, &request.resource, period)
                 .await;

@@ -18,7 +18,7 @@ use crate::site::Site;
 /// # Errors
 /// [`Invalid`] if an outer lease conflicts with the request and cannot serve it. The error names
 /// both.
-pub(crate) fn holder_above(
+pub(crate) fn outer_holder(
     innermost: &Arc<ChainLink>,
     site: &'static Site,
     request: &Request,

@@ -25,6 +25,7 @@ enum CallPhase {
     Acquiring(AcquireFuture),
     /// The lease is acquired, and its body is next.
     Acquired,
+    /// The body runs. `BodyUnderLease` is in this crate's `lease/body.rs`, and wraps the `BodyWatch` of core's.
     UnderLease(BodyUnderLease),
     /// The release in progress; `None` if nothing is left to release.
     Releasing(Option<Pin<Box<dyn Future<Output = Released> + Send>>>),
@@ -84,14 +85,15 @@ impl<'a> CallState<'a> {
         self.begin_body(body);
         ready!(self.poll_body(body, context));
         ready!(self.poll_release(context));
+        // The lease leaves the held table before the caller goes on. With `guard` it leaves later, with its slot.
         self.lease.own = LeaseSlot::new();
         Poll::Ready(())
     }
 
-    /// Drops the body before its end, as a part of what runs under the lease.
+    /// Drops the body before its end, inside the lease's span.
     pub(super) fn cut_off(&self, body: &mut dyn PollBody) {
         let is_held = matches!(self.phase, CallPhase::UnderLease(_));
-        let lease = is_held.then(|| self.lease.slot().lease());
+        let lease = is_held.then(|| self.lease.get());
         let _entered = lease.map(|lease| lease.span().enter());
         body.stop(None);
     }
@@ -118,7 +120,7 @@ impl<'a> CallState<'a> {
         };
         self.phase = match ready!(acquisition.as_mut().poll(context)) {
             Ok(lease) => {
-                self.lease.slot().fill(lease);
+                self.lease.given.unwrap_or(&self.lease.own).fill(lease);
                 CallPhase::Acquired
             }
             Err(error) => {
@@ -133,7 +135,7 @@ impl<'a> CallState<'a> {
         let CallPhase::Acquired = &self.phase else {
             return;
         };
-        let lease = self.lease.slot().lease();
+        let lease = self.lease.get();
         let _entered = lease.span().enter();
         self.phase = match BodyUnderLease::begin(lease) {
             Ok(under_lease) => CallPhase::UnderLease(under_lease),
@@ -148,7 +150,7 @@ impl<'a> CallState<'a> {
         let CallPhase::UnderLease(under_lease) = &mut self.phase else {
             return Poll::Ready(());
         };
-        let lease = self.lease.slot().lease();
+        let lease = self.lease.get();
         let _entered = lease.span().enter();
         let mut has_succeeded = false;
         let poll = &mut |context: &mut Context<'_>| {
@@ -168,7 +170,7 @@ impl<'a> CallState<'a> {
 
     fn poll_release(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let CallPhase::Releasing(Some(release)) = &mut self.phase {
-            let lease = self.lease.slot().lease();
+            let lease = self.lease.get();
             let _entered = lease.span().enter();
             lease.report_release(ready!(release.as_mut().poll(context)));
         }
@@ -176,14 +178,14 @@ impl<'a> CallState<'a> {
     }
 }
 
-/// Sends the release, if there is anything left to release.
+/// Begins the release, if anything is left to release. Its first poll sends.
 fn begin_release(lease: &Lease) -> CallPhase {
     let core = lease.take_for_release();
     CallPhase::Releasing(core.map(|core| Box::pin(core.release()) as _))
 }
 
 impl KeptLease<'_> {
-    fn slot(&self) -> &LeaseSlot {
-        self.given.unwrap_or(&self.own)
+    fn get(&self) -> &Lease {
+        self.given.unwrap_or(&self.own).lease()
     }
 }

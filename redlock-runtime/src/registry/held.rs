@@ -15,7 +15,7 @@ use crate::error::HolderHere;
 use crate::parameters::Mode;
 use crate::site::Site;
 
-/// The held leases of one registry. One mutex protects them, and is held for one map operation only.
+/// The held leases of one registry, under one mutex. Reading a lease under it locks the lease, or its line.
 #[derive(Default)]
 pub(crate) struct HeldTable {
     state: Mutex<HeldState>,

@@ -7,7 +7,9 @@ use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::Nodes;
 
-use crate::runtime::fixture::{SOON, Stage, config, registry, spawn_on, stage, start, start_nodes};
+use crate::runtime::fixture::{
+    SOON, Stage, config, registry, spawn_on, stage, start, start_nodes, until_in_line,
+};
 
 const GRACE: Duration = Duration::from_millis(50);
 
@@ -145,6 +147,29 @@ async fn an_acquisition_that_waits_is_refused_at_once() {
     redlock.shutdown().await;
     let error = waiting.await.unwrap().map(|_| ()).unwrap_err();
     assert!(error.is_shutting_down(), "{error}");
+}
+
+/// The turn goes down the line as the callers leave it.
+#[tokio::test]
+async fn callers_in_line_ask_no_node_once_the_gate_has_closed() {
+    let (nodes, redlock) = start(1).await;
+    let before = nodes[0].calls("set");
+    // The caller with the turn gets no answer.
+    nodes[0].freeze();
+    let call = || spawn_on(&redlock, lock("r").wait(Duration::from_secs(600)).acquire());
+    let calls = [call(), call(), call()];
+    until_in_line(&redlock, 2).await;
+    let shutting_down = tokio::spawn(redlock.shutdown());
+    for call in calls {
+        let error = call.await.unwrap().map(|_| ()).unwrap_err();
+        assert!(error.is_shutting_down(), "{error}");
+    }
+    nodes[0].thaw();
+    let report = shutting_down.await.unwrap();
+    assert!(report.unconfirmed.is_empty(), "{report:?}");
+    let asked = nodes[0].calls("set") - before;
+    assert!(asked <= 1, "{asked} acquisitions");
+    assert!(nodes.lock_keys().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
