@@ -22,7 +22,7 @@ use super::extension::run_extension;
 use super::job_run::JobRun;
 use super::renewals::{RenewalId, Renewals, RenewedLease};
 use super::shared::LeaseShared;
-use super::{LeaseHandle, Leases};
+use super::{ClientParts, LeaseHandle};
 
 /// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
 /// until the next holder could win.
@@ -55,14 +55,14 @@ pub enum Released {
 
 impl Lease {
     pub(crate) fn new(
-        leases: &Arc<Leases>,
+        parts: &Arc<ClientParts>,
         claim: Arc<Claim>,
         request: &Request,
         budget: &RetryBudget<'_>,
         granted: Validity,
         turn: Option<Turn>,
     ) -> Self {
-        let shared = LeaseShared::new(leases, claim, request, budget, granted, turn);
+        let shared = LeaseShared::new(parts, claim, request, budget, granted, turn);
         let mut lease = Self::of(LeaseHandle {
             shared: Arc::new(shared),
         });
@@ -101,7 +101,7 @@ impl Lease {
 
     fn stop_renewal(&self, renewal: Option<RenewalId>) {
         if let Some(id) = renewal {
-            self.shared.leases.renewals.stop(id);
+            self.shared.parts.renewals.stop(id);
         }
     }
 
@@ -208,6 +208,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.leave().is_some() {
+            // The woken waiter may starve otherwise.
             share_woken_tasks();
         }
     }
@@ -235,7 +236,7 @@ pub(super) async fn wait_for_release(shared: &LeaseShared, sent: Option<ClaimOut
         Some(ClaimOutcome::Released(round)) => {
             let timeout = shared.context().node_timeout;
             round.wait_until_decided(shared.clock(), timeout).await;
-            if round.tally().is_free_of_us() {
+            if round.tally().has_majority_answered() {
                 Released::Confirmed
             } else {
                 Released::Unconfirmed

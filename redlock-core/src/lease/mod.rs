@@ -59,8 +59,8 @@ use crate::logging::Throttle;
 use crate::waiting::Lines;
 use renewals::Renewals;
 
-/// The parts that all leases of a client share.
-pub(crate) struct Leases {
+/// The parts of a client that its acquisitions and leases use.
+pub(crate) struct ClientParts {
     pub(crate) context: Arc<Context>,
     pub(crate) lines: Arc<Lines>,
     renewals: Renewals,
@@ -68,7 +68,7 @@ pub(crate) struct Leases {
     throttle: Throttle,
 }
 
-impl Leases {
+impl ClientParts {
     pub(crate) fn new(context: Arc<Context>, lines: Arc<Lines>) -> Self {
         Self {
             throttle: Throttle::new(Arc::clone(&context.environment.clock)),
