@@ -35,6 +35,11 @@ impl KeyPath {
         Self { section, name, key }
     }
 
+    /// Returns another key of the same table; without a key, the table.
+    pub(super) fn sibling(&self, key: &'static str) -> Self {
+        Self::new(self.section, &self.name, key)
+    }
+
     pub(super) fn is(&self, section: &str, key: &str) -> bool {
         self.section == section && self.key == key
     }
@@ -116,6 +121,11 @@ pub(super) fn sections() -> impl Iterator<Item = (&'static str, Vec<&'static str
     sections.map(|section| (section, keys_of(section)))
 }
 
+/// Returns the sections that have variables, and the keys of each. Single functions have their tables in the file alone.
+pub(super) fn sections_of_variables() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    sections().filter(|(section, _)| *section != "sites")
+}
+
 /// Returns the mistake of an unknown `key`, which its table does not have.
 pub(super) fn unknown(table: &KeyPath, key: &str) -> String {
     let section = table.section;
@@ -166,7 +176,7 @@ pub(super) fn variable(section: &str, name: &str, key: &str) -> String {
 pub(super) fn of_variable(
     variable_name: &str,
 ) -> Result<(&'static str, &str, &'static str), String> {
-    for (section, keys) in sections() {
+    for (section, keys) in sections_of_variables() {
         for key in keys {
             if !has_names(section) {
                 if variable_name == variable(section, "", key) {
@@ -187,23 +197,22 @@ pub(super) fn of_variable(
     Err(format!("there is no such variable{meant}"))
 }
 
-/// What was meant. A variable may lack its section, or, if it is about a pool or a site, the name or the key.
+/// Returns what was meant. A variable may lack its section, or, if it is about a pool, the name or the key.
 fn meant_by_variable(variable_name: &str) -> String {
     let rest = variable_name
         .trim_start_matches(PREFIX)
         .to_ascii_lowercase();
-    let is_of = |section: &&str| rest.starts_with(section.trim_end_matches('s'));
-    if let Some(section) = ["pools", "sites"].into_iter().find(is_of) {
-        let keys = keys_of(section).join(", ").to_ascii_uppercase();
-        let named = variable(section, "<NAME>", "");
+    if rest.starts_with("pool") {
+        let keys = PoolConfig::KEYS.join(", ").to_ascii_uppercase();
+        let named = variable("pools", "<NAME>", "");
         return format!("; those of this kind are `{named}_…`, and end in {keys}");
     }
     let name_in = |section| if has_names(section) { "<NAME>" } else { "" };
-    if let Some((section, _)) = sections().find(|(_, keys)| keys.contains(&&*rest)) {
+    if let Some((section, _)) = sections_of_variables().find(|(_, keys)| keys.contains(&&*rest)) {
         let meant = variable(section, name_in(section), &rest);
         return format!("; did you mean `{meant}`?");
     }
-    let known = sections().flat_map(|(section, keys)| {
+    let known = sections_of_variables().flat_map(|(section, keys)| {
         let keys = keys.into_iter();
         keys.map(move |key| variable(section, name_in(section), key))
     });

@@ -28,27 +28,18 @@ pub(crate) use check::{CONFIRMING, CheckedConfig, check_logins, check_servers};
 use pool_config::PoolSource;
 pub(crate) use pool_config::{PoolAddress, PoolConfig};
 pub use site_config::SiteConfig;
-pub(crate) use site_config::SiteName;
 
 use crate::error::{ConfigError, DEFAULT_CONTENDED_STATUS};
 use crate::parameters::{LockOptions, RawValue, argument, parse, words};
 use crate::text::{NamedMap, ShownName};
 use keys::{KeyPath, key_in};
 use read::ConfigReader;
-use settings::{A_DAY, A_MILLISECOND, ensure, for_each_pool_setting, for_each_setting, key_prefix};
+use settings::{
+    ensure, for_each_pool_setting, for_each_setting, key_prefix, time_of_shutdown, timeout_of_nodes,
+};
 
 words!(RestartCheck: "standard" is Standard, "strict" is Strict, "off" is Off);
 words!(Vetting: "refuse" is Refuse, "warn" is Warn);
-
-/// Makes the argument of a setter a value.
-macro_rules! value_of {
-    ($argument:ident) => {
-        $argument.into()
-    };
-    ($argument:ident, $by:path) => {
-        $by($argument).into()
-    };
-}
 
 /// Gives the check of a row the type of its argument.
 fn checked<T: ?Sized>(check: impl Fn(&T) -> Result<(), String>, value: &T) -> Result<(), String> {
@@ -79,7 +70,7 @@ macro_rules! settings {
         pub struct Config {
             pub(crate) pools: BTreeMap<String, PoolConfig>,
             pub(crate) defaults: LockOptions,
-            pub(crate) sites: BTreeMap<SiteName, SiteConfig>,
+            pub(crate) sites: BTreeMap<String, SiteConfig>,
             /// The place of each key that the file or a variable sets. A key that code sets has none.
             places: BTreeMap<KeyPath, String>,
             $( pub(crate) $name: $type, )+
@@ -102,7 +93,8 @@ macro_rules! settings {
                 $(#[$doc])+
                 #[must_use]
                 pub fn $name(mut self, $name: argument!($type $(, from $from)?)) -> Self {
-                    self.$name = value_of!($name $(, $by)?);
+                    $( let $name = $by($name); )?
+                    self.$name = $name.into();
                     self.places.remove(&KeyPath::new($section, "", key_in($section, stringify!($name))));
                     self
                 }
@@ -137,7 +129,7 @@ macro_rules! settings {
                 f.debug_struct("Config")
                     .field("pools", &NamedMap(&self.pools))
                     .field("defaults", &self.defaults)
-                    .field("sites", &self.sites)
+                    .field("sites", &NamedMap(&self.sites))
                     $( .field(
                         stringify!($name),
                         &format_args!("{}", ShownName(&format!("{:?}", self.$name))),
@@ -154,7 +146,7 @@ for_each_setting!(settings!());
 macro_rules! pool_setters {
     ($(
         $(#[$doc:meta])+
-        $name:ident: $type:ty $(, from $from:ty)? $(, by $by:path)?;
+        $name:ident: $type:ty $(, from $from:ty)?;
     )+) => {
         /// Settings of one pool.
         impl Config {
@@ -166,7 +158,7 @@ macro_rules! pool_setters {
                     pool: impl Into<String>,
                     $name: argument!($type $(, from $from)?),
                 ) -> Self {
-                    self.pools.entry(pool.into()).or_default().$name = Some(value_of!($name $(, $by)?));
+                    self.pools.entry(pool.into()).or_default().$name = Some($name.into());
                     self
                 }
             )+
@@ -324,7 +316,7 @@ impl Config {
     }
 
     /// Parameters of one annotated function, which win over its attribute. The site's name is what the
-    /// attribute's `name` says, or the function's path. Variables win over this setter.
+    /// attribute's `name` says, or the function's path.
     ///
     /// `init` and `Redlock::start` refuse the override if no function of the program has the name,
     /// or if several have it.
@@ -342,7 +334,7 @@ impl Config {
     /// ```
     #[must_use]
     pub fn site(mut self, name: impl Into<String>, site: impl Into<SiteConfig>) -> Self {
-        let own = self.sites.entry(SiteName::Named(name.into())).or_default();
+        let own = self.sites.entry(name.into()).or_default();
         *own = site.into().above(std::mem::take(own));
         self
     }
@@ -351,21 +343,12 @@ impl Config {
     ///
     /// # Errors
     /// What is expected there.
-    fn set(
-        &mut self,
-        key: &KeyPath,
-        site: fn(String) -> SiteName,
-        raw: &RawValue<'_>,
-    ) -> Result<(), String> {
+    fn set(&mut self, key: &KeyPath, raw: &RawValue<'_>) -> Result<(), String> {
         let name = || key.name.clone();
         match key.section {
             "pools" => self.pools.entry(name()).or_default().set(key.key, raw),
             "defaults" => self.defaults.set(key.key, raw),
-            "sites" => self
-                .sites
-                .entry(site(name()))
-                .or_default()
-                .set(key.key, raw),
+            "sites" => self.sites.entry(name()).or_default().set(key.key, raw),
             _ => self.set_setting(key, raw),
         }
     }

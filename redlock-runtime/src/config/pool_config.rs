@@ -22,7 +22,7 @@ pub(crate) enum PoolSource {
 macro_rules! pool {
     ($(
         $(#[$doc:meta])+
-        $name:ident: $type:ty $(, from $from:ty)? $(, by $by:path)?;
+        $name:ident: $type:ty $(, from $from:ty)?;
     )+) => {
         /// A pool of the configuration. A setting that is `None` has its default.
         #[derive(Clone, Default)]

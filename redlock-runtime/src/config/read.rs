@@ -7,9 +7,9 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::Config;
 use super::check::{A_POOL, no_pools};
 use super::keys::{self, CONFIG_FILE, DEFAULT_FILE, KeyPath, PREFIX};
-use super::{Config, SiteName};
 use crate::error::ConfigError;
 use crate::parameters::{LockOptions, RawValue};
 use crate::text::ShownName;
@@ -119,34 +119,19 @@ impl ConfigReader {
         } else {
             RawValue::Text(value)
         };
-        self.enter(
-            key,
-            SiteName::Spelled,
-            &raw,
-            ShownName(variable).to_string(),
-        )
+        self.enter(key, &raw, ShownName(variable).to_string())
     }
 
     /// Takes over what a source says, at `place`.
-    fn enter(
-        &mut self,
-        key: KeyPath,
-        site: fn(String) -> SiteName,
-        raw: &RawValue<'_>,
-        place: String,
-    ) -> Result<(), String> {
-        let answers = LockOptions::answers(key.key);
-        let mut others = answers.map(|other| KeyPath {
-            key: other,
-            ..key.clone()
-        });
+    fn enter(&mut self, key: KeyPath, raw: &RawValue<'_>, place: String) -> Result<(), String> {
+        let mut others = LockOptions::answers(key.key).map(|other| key.sibling(other));
         if let Some(other) = others.find(|other| self.seen.contains(other)) {
             return Err(format!(
                 "it answers the same question as `{}` ({}); keep one of the two",
                 other.key, self.config.places[&other],
             ));
         }
-        self.config.set(&key, site, raw)?;
+        self.config.set(&key, raw)?;
         self.seen.insert(key.clone());
         self.config.places.insert(key, place);
         Ok(())
@@ -180,11 +165,7 @@ impl Config {
     fn note_table(&mut self, table: &KeyPath, place: String) {
         match table.section {
             "pools" => drop(self.pools.entry(table.name.clone()).or_default()),
-            "sites" => drop(
-                self.sites
-                    .entry(SiteName::Named(table.name.clone()))
-                    .or_default(),
-            ),
+            "sites" => drop(self.sites.entry(table.name.clone()).or_default()),
             _ => {}
         }
         self.places.insert(table.clone(), place);
@@ -261,19 +242,13 @@ impl Walk<'_> {
 
     fn key(&mut self, table: &KeyPath, key: &Spanned<DeString<'_>>, value: &DeValue<'_>) {
         let (line, key) = (self.line(key.span().start), key.get_ref());
-        let known = keys::keys_of(table.section)
-            .into_iter()
-            .find(|it| it == key);
-        let entered = match known.map(|key| KeyPath {
-            key,
-            ..table.clone()
-        }) {
+        let mut known = keys::keys_of(table.section).into_iter();
+        let entered = match known.find(|it| it == key) {
             None => Err(keys::unknown(table, key)),
-            Some(key) => {
+            Some(known) => {
+                let key = table.sibling(known);
                 let place = format!("{}line {line}", self.file);
-                let entered =
-                    self.reader
-                        .enter(key.clone(), SiteName::Named, &raw_value(value), place);
+                let entered = self.reader.enter(key.clone(), &raw_value(value), place);
                 entered.map_err(|why| format!("{key}: {why}"))
             }
         };
@@ -306,11 +281,10 @@ fn raw_value<'a>(value: &'a DeValue<'_>) -> RawValue<'a> {
 }
 
 /// Returns the beginnings of variables that Kubernetes gives every pod, one for each Service of its namespace. A Service
-/// called `redlock-a` must not keep a program from starting. No setting of a function is passed over.
+/// called `redlock-a` must not keep a program from starting.
 fn services<'a>(variables: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let of_sites = format!("{PREFIX}SITES_");
     let hosts = variables.filter_map(|name| name.strip_suffix("SERVICE_HOST"));
-    let ours = hosts.filter(|it| it.starts_with(PREFIX) && !it.starts_with(&of_sites));
+    let ours = hosts.filter(|it| it.starts_with(PREFIX));
     ours.map(str::to_owned).collect()
 }
 

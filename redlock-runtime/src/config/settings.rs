@@ -7,9 +7,9 @@
 //! * `from …` is what the setter takes, if that is not the type itself, and `by …` makes the value of it.
 //! * `check …` says what is wrong with a value. It holds for all sources, the setter included.
 //!
-//! To add a setting, add a row here, obey it where its [`Config`](crate::Config) is at hand (`init` has it),
-//! and add its row to the guide's `reference/configuration.md`, for which a test asks. A type that no other
-//! row has needs its `impl ConfigValue`: see `parameters/value.rs`.
+//! To add a setting, begin with a row here: CONTRIBUTING.md has the other steps. `config/mod.rs` expands the rows,
+//! and imports the names in them. A type that no other row has needs its `impl ConfigValue`: see
+//! `parameters/value.rs`.
 
 use std::time::Duration;
 
@@ -62,10 +62,7 @@ macro_rules! for_each_setting {
             /// # use std::time::Duration;
             /// let config = redlock_runtime::Config::new().node_timeout(Duration::from_millis(100));
             /// ```
-            "" node_timeout: Duration = Settings::DEFAULT_NODE_TIMEOUT, check |timeout| ensure(
-                (A_MILLISECOND..=A_DAY).contains(timeout),
-                "it is not from 1 ms to a day; in less, no node could ever answer",
-            );
+            "" node_timeout: Duration = Settings::DEFAULT_NODE_TIMEOUT, check timeout_of_nodes;
 
             /// The longest time of one attempt to connect to a node. Default: 1 s. No call waits for it.
             ///
@@ -73,10 +70,7 @@ macro_rules! for_each_setting {
             /// # use std::time::Duration;
             /// let config = redlock_runtime::Config::new().connect_timeout(Duration::from_secs(2));
             /// ```
-            "" connect_timeout: Duration = Duration::from_secs(1), check |timeout| ensure(
-                (A_MILLISECOND..=A_DAY).contains(timeout),
-                "it is not from 1 ms to a day; in less, no node could ever answer",
-            );
+            "" connect_timeout: Duration = Duration::from_secs(1), check timeout_of_nodes;
 
             /// The time for which callers of this process hand a lock over to each other before it is released for
             /// callers of other processes. Default: 5 ms, and longer if the nodes are far away. With zero each
@@ -110,10 +104,7 @@ macro_rules! for_each_setting {
             /// # use std::time::Duration;
             /// let config = redlock_runtime::Config::new().shutdown_grace(Duration::from_secs(5));
             /// ```
-            "shutdown" shutdown_grace: Duration = Duration::from_secs(10), check |time| ensure(
-                *time <= A_DAY,
-                "it is above a day, the longest that is allowed",
-            );
+            "shutdown" shutdown_grace: Duration = Duration::from_secs(10), check time_of_shutdown;
 
             /// The longest time of a shutdown, the grace period included. Default: 15 s.
             ///
@@ -121,10 +112,7 @@ macro_rules! for_each_setting {
             /// # use std::time::Duration;
             /// let config = redlock_runtime::Config::new().shutdown_deadline(Duration::from_secs(25));
             /// ```
-            "shutdown" shutdown_deadline: Duration = Duration::from_secs(15), check |time| ensure(
-                *time <= A_DAY,
-                "it is above a day, the longest that is allowed",
-            );
+            "shutdown" shutdown_deadline: Duration = Duration::from_secs(15), check time_of_shutdown;
 
             /// Releases what is held when a signal ends the program, which need not wait for signals itself. Default:
             /// `false`. At SIGTERM or SIGINT the registry shuts down as by [`Redlock::shutdown`](crate::Redlock::shutdown),
@@ -220,13 +208,25 @@ macro_rules! for_each_pool_setting {
 
 pub(super) use {for_each_pool_setting, for_each_setting};
 
-pub(super) const A_MILLISECOND: Duration = Duration::from_millis(1);
-
 /// No timeout is longer: sums of such never overflow.
-pub(super) const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn ensure(is_right: bool, why: &str) -> Result<(), String> {
     is_right.then_some(()).ok_or_else(|| why.to_owned())
+}
+
+pub(super) fn timeout_of_nodes(timeout: &Duration) -> Result<(), String> {
+    ensure(
+        (Duration::from_millis(1)..=A_DAY).contains(timeout),
+        "it is not from 1 ms to a day; in less, no node could ever answer",
+    )
+}
+
+pub(super) fn time_of_shutdown(time: &Duration) -> Result<(), String> {
+    ensure(
+        *time <= A_DAY,
+        "it is above a day, the longest that is allowed",
+    )
 }
 
 pub(super) fn key_prefix(prefix: &str) -> Result<(), String> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::parameters::prelude::*;
 use crate::parameters::{RawValue, parse};
-use crate::text::{ShownName, spelled};
+use crate::text::ShownName;
 
 /// The parameters and the pools of one annotated function, above its attribute
 /// ([`Config::site`](crate::Config::site)). A parameter that is left out keeps its value.
@@ -93,31 +93,5 @@ impl fmt::Debug for SiteConfig {
             .field("pools", &pools)
             .field("options", &self.options)
             .finish()
-    }
-}
-
-/// The name of a function in a source of the configuration. The names of variables come later in this order, so they
-/// override the rest.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum SiteName {
-    /// The site's name, in code and files.
-    Named(String),
-    /// The name as a variable spells it. Only the list of sites can tell which site that is.
-    Spelled(String),
-}
-
-impl SiteName {
-    pub(crate) fn fits(&self, site_name: &str) -> bool {
-        match self {
-            Self::Named(name) => name == site_name,
-            Self::Spelled(name) => *name == spelled(site_name),
-        }
-    }
-}
-
-impl fmt::Debug for SiteName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Named(name) | Self::Spelled(name)) = self;
-        write!(f, "{:?}", ShownName(name))
     }
 }

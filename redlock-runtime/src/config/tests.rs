@@ -34,31 +34,26 @@ fn table(section: &str, key: &str, value: &str) -> String {
     format!("{table}\n{key} = {value}\n")
 }
 
-fn shown(config: Config) -> String {
-    let mut config = config;
-    // Only the list of sites can tell which site a variable means.
-    if let Some(site) = config.sites.remove(&SiteName::Spelled("A".into())) {
-        config = config.site("a", site);
-    }
-    format!("{config:?}")
-}
-
 #[test]
 fn every_key_says_the_same_in_the_file_and_as_a_variable() {
     let mut seen = BTreeMap::new();
     for (section, keys) in sections() {
         let unset = Config::from_toml(&table(section, "", "").replace("\n = ", ""));
-        let unset = shown(unset.unwrap());
+        let unset = format!("{:?}", unset.unwrap());
         for key in keys {
             let name = if has_names(section) { "a" } else { "" };
             let mut is_set = false;
             for (toml, text) in SAMPLES {
-                let of_variable = Config::new().with_env([(variable(section, name, key), text)]);
                 let Ok(of_file) = Config::from_toml(&table(section, key, toml)) else {
                     continue;
                 };
-                let of_file = shown(of_file);
-                assert_eq!(of_file, shown(of_variable.unwrap()), "{section} {key}");
+                let of_file = format!("{of_file:?}");
+                // Single functions have no variables.
+                if section != "sites" {
+                    let variable = [(variable(section, name, key), text)];
+                    let of_variable = Config::new().with_env(variable).unwrap();
+                    assert_eq!(of_file, format!("{of_variable:?}"), "{section} {key}");
+                }
                 is_set |= of_file != unset;
                 let of = seen.entry(of_file).or_insert((section, key));
                 assert!(!is_set || *of == (section, key), "{of:?} and {key} are one");
@@ -71,11 +66,10 @@ fn every_key_says_the_same_in_the_file_and_as_a_variable() {
 #[test]
 fn no_key_is_the_end_of_another_one() {
     // A variable's name could be split in two ways otherwise.
-    for (_, keys) in sections().filter(|(section, _)| has_names(section)) {
-        for key in &keys {
-            let end = format!("_{key}");
-            assert!(!keys.iter().any(|other| other.ends_with(&end)), "{key}");
-        }
+    for key in PoolConfig::KEYS {
+        let end = format!("_{key}");
+        let is_end = |other: &&str| other.ends_with(&end);
+        assert!(!PoolConfig::KEYS.iter().any(is_end), "{key}");
     }
 }
 
@@ -130,8 +124,6 @@ fn an_unknown_variable_is_refused_with_what_was_meant() {
         REDLOCK_MAXTTL => did you mean `REDLOCK_MAX_TTL`?
         REDLOCK_POOLS_EU_WEST_URI => those of this kind are `REDLOCK_POOLS_<NAME>_…`, and end in URL, PASSWORD_FILE,
         REDLOCK_POOLS__URL => those of this kind are `REDLOCK_POOLS_<NAME>_…`
-        REDLOCK_SITES_SHOP__CHARGE_RETRY_COUTN => those of this kind are `REDLOCK_SITES_<NAME>_…`, and end in POOLS, TTL,
-        REDLOCK_SITES_TTL => those of this kind are `REDLOCK_SITES_<NAME>_…`, and end in POOLS, TTL,
         ",
     ) {
         let error = Config::new().with_env([(name, "1")]).unwrap_err();
@@ -182,7 +174,7 @@ fn a_text_without_a_unit_is_a_time_in_a_variable_only() {
         assert!(refused.contains(&expected), "{refused}");
         let variable = [(variable("defaults", "", key), text)];
         let of_variable = Config::new().with_env(variable).unwrap();
-        assert_eq!(shown(of_variable), shown(of_file(text).unwrap()));
+        assert_eq!(of_variable.defaults, of_file(text).unwrap().defaults);
     }
 }
 
@@ -311,13 +303,9 @@ fn services_called_redlock_do_no_harm() {
         ("REDLOCK_PORT_80_TCP_ADDR", "10.0.0.1"),
     ];
     assert!(Config::new().with_env(variables).is_ok());
-    let unknown = [
-        ("REDLOCK_B_PORT", "80"),
-        ("REDLOCK_SITES_X_SERVICE_HOST", "h"),
-    ];
+    let unknown = [("REDLOCK_B_PORT", "80")];
     let error = Config::new().with_env(unknown).unwrap_err().to_string();
-    let has_all = unknown.iter().all(|(name, _)| error.contains(name));
-    assert!(has_all, "{error}");
+    assert!(error.contains("REDLOCK_B_PORT"), "{error}");
 }
 
 #[test]
@@ -380,5 +368,5 @@ fn what_is_said_later_of_a_site_is_above() {
         .ttl(seconds(2))
         .wait(seconds(3))
         .pools(["x"]);
-    assert_eq!(config.sites[&SiteName::Named("a".into())], expected);
+    assert_eq!(config.sites["a"], expected);
 }

@@ -11,18 +11,10 @@
 //!   two clears the other of the layers below.
 //! * `kind …` is for a parameter that says the kind of the lock: it makes the kind of the value.
 //!
-//! To add a parameter, add a row here and a row to the attribute's table, which is `parameters.rs` in
-//! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`. A parameter that is
-//! only shown goes to the `info_span!` of `telemetry/acquiring.rs` and of `telemetry/holding.rs`, which do not
-//! get the parameters: `Acquire`, `AcquireTelemetry::begin` and `HoldTelemetry::begin` have to carry it. A type
-//! that no other parameter has needs its `impl ConfigValue`, its name in the `prelude`, and its name in `lib.rs::__private`,
-//! where the expansion finds it. A value is `Copy`, and a `static` can hold it: a text is a type of its own
-//! around a `&'static str`, whose `Debug` does not show what a configuration says. A text from the file or
-//! a variable is leaked or interned. The attribute emits a text as `&'static str`, which the row's type
-//! does not take from `const_setters`: such a row needs a `Kind` of its own that wraps it. Tests ask for
-//! most of the documents: a section in the attribute's `reference.md`, and the guide's tables. Each place
-//! that names the last parameter of this table wants the new one too, the tests' lists and
-//! `tests/ui/fail/parameter_unknown.stderr` included.
+//! To add a parameter, begin with a row here: CONTRIBUTING.md has the other steps. A type that no other parameter
+//! has needs its `impl ConfigValue`, its name in the `prelude`, and its name in `lib.rs::__private`, where the
+//! expansion finds it. A value is `Copy`, and a `static` can hold it. So a text is a type of its own around a
+//! `&'static str`, whose `Debug` hides the text, because a configuration may have a password there.
 //!
 //! `pools` is no row, because it is no value: the default of a lock's pools is a key of its own,
 //! `default_pools`, and `[defaults]` has none. `Lock`, `SiteConfig` and `Site` have it beside the

@@ -49,11 +49,11 @@ impl Pools {
         };
         let mut by_site = BTreeMap::new();
         for site in statics() {
-            let over = checked.overrides.iter().find(|it| it.site == site);
+            let over = checked.override_of(site);
             if over.is_none() && site.pool_names().is_none() {
                 continue;
             }
-            let over = over.map_or_else(SiteConfig::new, |it| it.config.clone());
+            let over = over.cloned().unwrap_or_default();
             // A function with an unknown pool has no set; its calls say so.
             let nodes = match (&over.pools, site.pool_names()) {
                 (Some(names), _) => set_of(&by_name, names).ok(),

@@ -3,5 +3,5 @@
 mod name;
 mod suggest;
 
-pub(crate) use name::{NamedMap, ShownName, spelled};
+pub(crate) use name::{NamedMap, ShownName};
 pub(crate) use suggest::did_you_mean;

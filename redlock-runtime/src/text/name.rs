@@ -34,29 +34,3 @@ impl<T: fmt::Debug> fmt::Debug for NamedMap<'_, T> {
         f.debug_map().entries(entries).finish()
     }
 }
-
-/// Returns a site's name in a variable: `SHOP__ORDERS__CHARGE`.
-pub(crate) fn spelled(name: &str) -> String {
-    let upper = |c: char| match c {
-        c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),
-        _ => '_',
-    };
-    name.replace("::", "__").chars().map(upper).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_spelled_as_a_variable_can_be() {
-        for (name, expected) in [
-            ("shop::orders::charge", "SHOP__ORDERS__CHARGE"),
-            ("my_crate::a2", "MY_CRATE__A2"),
-            ("nightly-report v2", "NIGHTLY_REPORT_V2"),
-            ("größe", "GR__E"),
-        ] {
-            assert_eq!(spelled(name), expected);
-        }
-    }
-}

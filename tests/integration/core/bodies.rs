@@ -54,6 +54,18 @@ fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
+/// Epochs of one node after another never end a lease that is extended between them.
+#[tokio::test]
+async fn an_extension_that_won_is_the_new_proof() {
+    let scene = Scene::new().await;
+    for node in &scene.nodes {
+        node.begin_epoch();
+        scene.lease.extend(Duration::from_secs(60)).await.unwrap();
+        scene.lease.recheck();
+        assert_eq!(scene.lease.over(), None);
+    }
+}
+
 /// The holder is told that the lease has expired, whatever happens to its keys later.
 #[tokio::test]
 async fn nothing_is_lost_behind_the_deadline() {

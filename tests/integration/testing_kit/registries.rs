@@ -72,10 +72,8 @@ async fn the_configuration_of_a_service_counts_but_for_its_servers() {
          [sites.\"{}\"]\nttl = \"7s\"\n[sites.\"shop::orders::charge\"]\nttl = \"8s\"\n",
         "integration::testing_kit::elsewhere::charge",
     ));
-    // The program has neither of the functions of `shop`.
-    let other = [("REDLOCK_SITES_SHOP__REFUND_TTL", "9s")];
-    let config = config.unwrap().with_env(other).unwrap();
-    let locks = TestLocks::with_config(config);
+    // The program lacks the function of `shop`.
+    let locks = TestLocks::with_config(config.unwrap());
     let lease = lock("order:1").acquire().await.unwrap();
     assert_eq!(locks.node("main").keys(), [b"shop:order:1"]);
     lease.release().await;

@@ -14,7 +14,7 @@ use redlock_tests::{TempDir, lines};
 use crate::strange::{name, quoted, url, value};
 use crate::{assert_is_clear, assert_log_without_secret, assert_without_secret, cases, runner};
 
-/// Every key, in its table, and some that there are not.
+/// Keys of each table, and some that there are not. No test compares them with the tables of keys.
 const KEYS: [(&str, &str); 8] = [
     (
         "",

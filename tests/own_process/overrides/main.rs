@@ -112,17 +112,17 @@ async fn the_other_parameters_arrive_too() {
 }
 
 #[tokio::test]
-async fn a_variable_is_above_the_file_and_both_above_the_attribute() {
+async fn code_is_above_the_file_and_both_above_the_attribute() {
     let file = "[sites.\"overrides::shop::charge\"]\nttl = '30s'\nclock_drift_factor = 0.5";
-    let variable = [("REDLOCK_SITES_OVERRIDES__SHOP__CHARGE_TTL", "10s")];
-    let config = Config::from_toml(file).unwrap().with_env(variable).unwrap();
-    let locks = TestLocks::with_config(config);
+    let in_code = LockOptions::new().ttl(seconds(10));
+    let config = Config::from_toml(file).unwrap();
+    let locks = TestLocks::with_config(config.site("overrides::shop::charge", in_code));
     let validity = shop::charge().await.unwrap();
     assert_eq!(locks.acquisitions()[0].ttl, seconds(10));
     let is_of_file = validity <= seconds(5);
     assert!(
         is_of_file,
-        "what the variable does not say is the file's: {validity:?}"
+        "what the code does not say is the file's: {validity:?}"
     );
 }
 

@@ -49,31 +49,9 @@ async fn a_name_that_fits_no_function_is_refused_with_what_was_meant() {
     );
     let text = problem(of("xyz", SiteConfig::new().ttl(seconds(1)))).await;
     assert!(
-        text.contains("; there are `empty basket`, `empty cart`, `nightly report`, "),
+        text.contains("; there are `empty basket`, `empty cart`, `of a trait`, "),
         "{text}"
     );
-}
-
-#[tokio::test]
-async fn a_variable_that_fits_no_single_function_is_refused() {
-    let of = |name: &str| config().with_env([(name, "5s")]).unwrap();
-    let text = problem(of("REDLOCK_SITES_OVERRIDES__SHOP__CHRAGE_TTL")).await;
-    assert_eq!(
-        text,
-        "`REDLOCK_SITES_OVERRIDES__SHOP__CHRAGE_…` fits no function under `#[redlock]` in this \
-         program; did you mean `OVERRIDES__SHOP__CHARGE`?"
-    );
-    let text = problem(of("REDLOCK_SITES_NIGHTLY_REPORT_TTL")).await;
-    for part in [
-        "`REDLOCK_SITES_NIGHTLY_REPORT_…` fits several functions",
-        "`nightly report` (tests/own_process/overrides/shop.rs:",
-        "`nightly-report` (tests/own_process/overrides/shop.rs:",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    // In the file they are two.
-    let _locks = overridden("nightly report", SiteConfig::new().fencing(true));
-    assert!(shop::nightly().await.unwrap() && !shop::nightly_too().await.unwrap());
 }
 
 #[tokio::test]

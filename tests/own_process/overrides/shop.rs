@@ -88,14 +88,3 @@ macro_rules! empties {
 }
 
 empties!(Cart: "empty cart", Basket: "empty basket");
-
-/// Two names that a variable spells alike.
-#[redlock(resource = "nightly", name = "nightly report", guard = lease)]
-pub(crate) async fn nightly() -> Result<bool, LockError> {
-    Ok(lease.fencing_token().is_some())
-}
-
-#[redlock(resource = "nightly", name = "nightly-report", guard = lease)]
-pub(crate) async fn nightly_too() -> Result<bool, LockError> {
-    Ok(lease.fencing_token().is_some())
-}

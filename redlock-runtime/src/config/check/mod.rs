@@ -16,7 +16,6 @@ use super::{Config, PoolAddress};
 use crate::error::InitError;
 use crate::site::{Site, sites};
 
-use overrides::SiteOverride;
 pub(crate) use servers::{check_logins, check_servers};
 pub(crate) use values::CONFIRMING;
 pub(super) use values::{A_POOL, no_pools};
@@ -25,7 +24,6 @@ pub(super) use values::{A_POOL, no_pools};
 pub(crate) struct CheckedConfig {
     pub(crate) config: Config,
     pub(crate) addresses: BTreeMap<String, PoolAddress>,
-    pub(crate) overrides: Vec<SiteOverride>,
     /// The functions that are checked: all of the program, or those that are overridden.
     sites: Vec<&'static Site>,
 }
@@ -44,12 +42,10 @@ impl CheckedConfig {
     fn check(config: Config, all: Option<Vec<&'static Site>>) -> Result<Self, InitError> {
         let mut problems = Vec::new();
         let addresses = config.check(&mut problems);
-        let overrides = overrides::match_overrides(&config, &mut problems);
         let mut checked = Self {
-            sites: overrides.iter().map(|it| it.site).collect(),
+            sites: overrides::match_overrides(&config, &mut problems),
             config,
             addresses,
-            overrides,
         };
         checked.check_overrides(&mut problems);
         if let Some(all) = all {

@@ -2,52 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{Config, SiteConfig, SiteName};
+use crate::config::Config;
 use crate::site::{Site, sites};
-use crate::text::{did_you_mean, spelled};
+use crate::text::did_you_mean;
 
-/// A function of the program, and the part of the configuration that overrides its attribute.
-pub(crate) struct SiteOverride {
-    pub(crate) site: &'static Site,
-    pub(crate) config: SiteConfig,
-    /// The places in the configuration, as text.
-    pub(crate) origin: String,
-}
-
-/// Finds the function of each override. An override that fits none, or several, is a problem.
-pub(super) fn match_overrides(config: &Config, problems: &mut Vec<String>) -> Vec<SiteOverride> {
+/// Returns the function of each override. An override that fits none, or several, is a problem.
+pub(super) fn match_overrides(config: &Config, problems: &mut Vec<String>) -> Vec<&'static Site> {
     let by_name = by_name(&sites());
-    let mut found: BTreeMap<&str, SiteOverride> = BTreeMap::new();
-    for (name, own) in &config.sites {
+    let mut overridden = Vec::new();
+    for name in config.sites.keys() {
         let origin = config.origin_of(name);
-        let fit: Vec<_> = by_name
-            .iter()
-            .filter(|(known, _)| name.fits(known))
-            .collect();
-        let sites = || fit.iter().flat_map(|(_, sites)| sites.iter().copied());
-        match (&*fit, sites().next()) {
-            ([(known, sites)], Some(site)) if sites.len() == 1 => {
-                let below = found.remove(**known);
-                let (lower, lower_origin) = below.map(|it| (it.config, it.origin)).unzip();
-                let origins = lower_origin.into_iter().chain([origin]);
-                let own_override = SiteOverride {
-                    site,
-                    config: own.clone().above(lower.unwrap_or_default()),
-                    origin: origins.collect::<Vec<_>>().join(" and "),
-                };
-                found.insert(known, own_override);
-            }
-            ([], _) => problems.push(format!(
-                "{origin} fits no function under `#[redlock]` in this program{}",
-                meant(name, by_name.keys().copied()),
-            )),
-            _ => problems.push(format!(
+        match by_name.get(name.as_str()).map(Vec::as_slice) {
+            Some(&[site]) => overridden.push(site),
+            Some(sites) => problems.push(format!(
                 "{origin} fits several functions: {}",
-                listed(&sites().collect::<Vec<_>>()),
+                listed(sites)
+            )),
+            None => problems.push(format!(
+                "{origin} fits no function under `#[redlock]` in this program{}",
+                did_you_mean(name, by_name.keys().copied()),
             )),
         }
     }
-    found.into_values().collect()
+    overridden
 }
 
 /// Refuses functions that have one name: the configuration, logs and metrics cannot tell them apart.
@@ -81,15 +58,4 @@ fn listed(sites: &[&Site]) -> String {
         "give them names of their own, with `name = \"…\"` in the attribute"
     };
     format!("{}; {way}", listed.join(", "))
-}
-
-/// `; did you mean …?`, in the form of the override.
-fn meant<'a>(name: &SiteName, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    match name {
-        SiteName::Named(name) => did_you_mean(name, known),
-        SiteName::Spelled(name) => {
-            let known: Vec<String> = known.map(spelled).collect();
-            did_you_mean(name, known.iter().map(String::as_str))
-        }
-    }
 }

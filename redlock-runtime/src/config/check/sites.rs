@@ -14,11 +14,11 @@ use crate::site::Site;
 impl CheckedConfig {
     /// Checks the functions that the configuration overrides.
     pub(super) fn check_overrides(&self, problems: &mut Vec<String>) {
-        for it in &self.overrides {
-            let (site, origin) = (it.site, &it.origin);
+        for &site in &self.sites {
+            let origin = self.config.origin_of(site.site_name());
             let mut refuse =
                 |why: &str| problems.push(format!("{site}, overridden by {origin}: {why}"));
-            if let Some(names) = &it.config.pools {
+            if let Some(names) = self.override_of(site).and_then(|own| own.pools.as_ref()) {
                 self.config.check_pool_names(names, &mut refuse);
             }
             if let Err(invalid) = self.check_values(site) {
@@ -55,9 +55,9 @@ impl CheckedConfig {
         self.warn_of_split_templates();
     }
 
-    fn override_of(&self, site: &Site) -> Option<&SiteConfig> {
-        let found = self.overrides.iter().find(|it| it.site == site);
-        found.map(|it| &it.config)
+    /// Returns the part of the configuration that is for `site` alone.
+    pub(crate) fn override_of(&self, site: &Site) -> Option<&SiteConfig> {
+        self.config.sites.get(site.site_name())
     }
 
     /// Returns the values of `site` that are known before a call.

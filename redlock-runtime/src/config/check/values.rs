@@ -8,7 +8,7 @@ use redlock_core::error::Brief;
 use redlock_core::restart_check::RestartCheck;
 
 use crate::config::keys::{KeyPath, is_bare};
-use crate::config::{Config, PoolAddress, PoolConfig, SiteName};
+use crate::config::{Config, PoolAddress, PoolConfig};
 use crate::parameters::check_ttl;
 use crate::text::{ShownName, did_you_mean};
 
@@ -44,25 +44,17 @@ impl Config {
 
     /// Returns where a source sets `key`, or where the key's table begins; empty if code sets it.
     pub(crate) fn place(&self, key: &KeyPath) -> String {
-        let table = KeyPath {
-            key: "",
-            ..key.clone()
-        };
-        let place = self.places.get(key).or_else(|| self.places.get(&table));
+        let place = self.places.get(key);
+        let place = place.or_else(|| self.places.get(&key.sibling("")));
         place.map(|place| format!("{place}: ")).unwrap_or_default()
     }
 
     /// Returns the text that names an override of a function.
-    pub(crate) fn origin_of(&self, name: &SiteName) -> String {
-        match name {
-            SiteName::Named(name) => {
-                let table = KeyPath::new("sites", name, "");
-                let place = self.places.get(&table);
-                let place = place.map(|place| format!(" ({place})"));
-                table.table() + &place.unwrap_or_default()
-            }
-            SiteName::Spelled(name) => format!("`REDLOCK_SITES_{}_…`", ShownName(name)),
-        }
+    pub(crate) fn origin_of(&self, site_name: &str) -> String {
+        let table = KeyPath::new("sites", site_name, "");
+        let place = self.places.get(&table);
+        let place = place.map(|place| format!(" ({place})"));
+        table.table() + &place.unwrap_or_default()
     }
 
     fn check_pools(&self, problems: &mut Vec<String>) -> BTreeMap<String, PoolAddress> {
