@@ -58,8 +58,7 @@ pub(crate) async fn attempt(
         Agreement::default()
     };
 
-    // A grant after the decision counts if it comes within the node timeout and a quarter of the ttl, even if the
-    // caller's `wait` was shorter.
+    // A grant after the decision counts within the node timeout and a quarter of the ttl, however short the `wait`.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     acquisition.set_straggler_deadline(Arc::clone(&environment.clock), straggles_until);
     // The votes are read first and the clock after them: a client that was paused between request and

@@ -208,8 +208,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.leave().is_some() {
-            // The woken waiter may starve otherwise.
-            share_woken_tasks();
+            share_woken_tasks(); // The woken waiter may starve otherwise.
         }
     }
 }

@@ -202,8 +202,7 @@ impl Renewals {
                 if state.next_look? > now {
                     return state.next_look;
                 }
-                // Each entry of `due` has its lease, so the task ends only above.
-                let (_, id) = state.due.pop_first()?;
+                let (_, id) = state.due.pop_first()?; // Each entry of `due` has its lease.
                 (id, state.leases.get(&id)?.0.clone())
             };
             let parts = Arc::clone(parts);

@@ -282,8 +282,7 @@ impl LeaseShared {
         self.state.lock().renewals -= 1;
     }
 
-    /// Records the reason that a renewal met. Once the renewal is no longer counted, `over_at` would say `Expired` in the
-    /// place of `StoodStill`.
+    /// Records why a renewal ended. Without its renewal, `over_at` would say `Expired` in the place of `StoodStill`.
     pub(super) fn keep_end(&self, over: LeaseEnd) {
         self.state.lock().over.get_or_insert(over);
     }

@@ -249,8 +249,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.release().is_some() {
-            // The woken waiter may starve otherwise.
-            share_woken_tasks();
+            share_woken_tasks(); // The woken waiter may starve otherwise.
         }
     }
 }
