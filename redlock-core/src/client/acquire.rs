@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::env::Moment;
 use crate::error::AcquireError;
 use crate::kinds::{Advice, ProtocolArgs, runs};
-use crate::lease::{Lease, LeaseShared, Leases};
+use crate::lease::{ClientParts, Lease, LeaseShared};
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::node::hash_slot::check_slots;
@@ -27,11 +27,11 @@ use super::{check_nodes, last_run};
 
 /// See [`Client::acquire`](super::Client::acquire).
 pub(super) async fn acquire(
-    leases: &Arc<Leases>,
+    parts: &Arc<ClientParts>,
     nodes: &NodeSet,
     request: &Request,
 ) -> Result<Lease, AcquireError> {
-    let mut acquirer = Acquirer::new(leases, nodes, request)?;
+    let mut acquirer = Acquirer::new(parts, nodes, request)?;
     // A late caller does not compete for the lock.
     acquirer.check_run(acquirer.budget.end).await?;
     let lease = acquirer.compete().await?;
@@ -47,7 +47,7 @@ pub(super) async fn acquire(
 /// A caller that wants a lock. Some kinds of locks leave the client's name on the nodes that refuse an attempt; dropping
 /// the caller takes the name back.
 struct Acquirer<'a> {
-    leases: &'a Arc<Leases>,
+    parts: &'a Arc<ClientParts>,
     request: &'a Request,
     lock: SoughtLock,
     /// The names of the resource as the nodes see them. A kind may have more keys.
@@ -59,13 +59,13 @@ struct Acquirer<'a> {
 
 impl<'a> Acquirer<'a> {
     fn new(
-        leases: &'a Arc<Leases>,
+        parts: &'a Arc<ClientParts>,
         nodes: &NodeSet,
         request: &'a Request,
     ) -> Result<Self, AcquireError> {
         request.check()?;
         check_nodes(nodes)?;
-        let context = &leases.context;
+        let context = &parts.context;
         let (environment, prefix) = (&context.environment, &context.key_prefix);
         let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);
         budget.splits = request.split_retries;
@@ -83,7 +83,7 @@ impl<'a> Acquirer<'a> {
             check_slots(&**node, &keys, &auxiliary)?;
         }
         Ok(Self {
-            leases,
+            parts,
             request,
             lock: SoughtLock {
                 context: Arc::clone(context),
@@ -115,7 +115,7 @@ impl<'a> Acquirer<'a> {
         loop {
             let lock = &self.lock;
             let key = LineKey::new(lock.protocol.line_keys(), self.request.kind, &lock.nodes);
-            let turn = self.leases.lines.turn(key, &mut self.budget).await;
+            let turn = self.parts.lines.turn(key, &mut self.budget).await;
             let turn = turn.map_err(|known| waiter_error(known, lock, &self.budget))?;
             if let Some(ended) = self.use_turn(turn).await {
                 return ended;
@@ -182,9 +182,9 @@ impl<'a> Acquirer<'a> {
             }
             TurnRule::Keep | TurnRule::HandOver => Some(turn.keep(&validity, &claim.token)),
         };
-        let (leases, request, budget) = (self.leases, self.request, &self.budget);
+        let (parts, request, budget) = (self.parts, self.request, &self.budget);
         Lease::new(LeaseShared::new(
-            leases, claim, request, budget, validity, turn,
+            parts, claim, request, budget, validity, turn,
         ))
     }
 

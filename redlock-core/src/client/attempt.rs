@@ -24,7 +24,8 @@ struct Agreement {
     disagreement: Option<VotesBySeat>,
 }
 
-/// Asks for `lock` once, within `window`. Dropping the future drops the claim, which sends the release to every node.
+/// Asks for `lock` once, within `window`, whose start was read by `ask_nodes`, before anything was sent. Dropping the
+/// future drops the claim, which sends the release to every node.
 pub(crate) async fn attempt(
     lock: &SoughtLock,
     request: &Request,
@@ -57,7 +58,7 @@ pub(crate) async fn attempt(
         Agreement::default()
     };
 
-    // A straggler counts while the first keys cannot have expired, however little time the caller has.
+    // A grant after the decision counts within the node timeout and a quarter of the ttl, however short the `wait`.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     acquisition.set_straggler_deadline(Arc::clone(&environment.clock), straggles_until);
     // The votes are read first and the clock after them: a client that was paused between request and

@@ -15,7 +15,7 @@ use crate::env::timeout::before;
 use crate::env::{Environment, Moment};
 use crate::error::{AcquireError, LastRun};
 use crate::kinds::{any_kind, runs};
-use crate::lease::{Lease, Leases};
+use crate::lease::{ClientParts, Lease};
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
@@ -33,7 +33,7 @@ use force_release::ForceReleased;
 /// It holds no lock across an await and no global state.
 #[derive(Clone)]
 pub struct Client {
-    pub(crate) shared: Arc<Leases>,
+    pub(crate) shared: Arc<ClientParts>,
 }
 
 /// The settings of a client.
@@ -115,9 +115,9 @@ impl Client {
             in_all_lines: settings.max_waiters,
         };
         let lines = Lines::new(Arc::clone(&context), settings.handover_time, limits);
-        let leases = Leases::new(context, Arc::new(lines));
+        let parts = ClientParts::new(context, Arc::new(lines));
         Self {
-            shared: Arc::new(leases),
+            shared: Arc::new(parts),
         }
     }
 

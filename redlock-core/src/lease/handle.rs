@@ -71,7 +71,7 @@ impl LeaseHandle {
 
     /// Returns the number of callers of this client in line for the lock.
     pub fn waiting(&self) -> usize {
-        self.shared.leases.lines.waiting_at(&self.shared.line_key())
+        self.shared.parts.lines.waiting_at(&self.shared.line_key())
     }
 
     /// Returns the number of the lease's permit: 0 to one less than the number of permits. Each live holder has another

@@ -69,7 +69,7 @@ impl JobRun {
         let nodes = NodeReport::of_round(names, votes, u64::MAX, elapsed, timeout);
         let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
         log_throttled!(
-            &shared.leases.throttle,
+            &shared.parts.throttle,
             shared.pools(),
             WARN,
             "too few nodes remember this run; the job may run again in its period",

@@ -92,7 +92,7 @@ impl Lease {
 
     fn stop_renewal(&self, renewal: Option<RenewalId>) {
         if let Some(id) = renewal {
-            self.shared.leases.renewals.stop(id);
+            self.shared.parts.renewals.stop(id);
         }
     }
 
@@ -198,7 +198,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.leave().is_some() {
-            share_woken_tasks();
+            share_woken_tasks(); // The woken waiter may starve otherwise.
         }
     }
 }
@@ -221,7 +221,7 @@ pub(super) async fn wait_for_release(shared: &LeaseShared, sent: Option<ClaimOut
         Some(ClaimOutcome::Released(round)) => {
             let timeout = shared.context().node_timeout;
             round.wait_until_decided(shared.clock(), timeout).await;
-            if round.tally().is_free_of_us() {
+            if round.tally().has_majority_answered() {
                 Released::Confirmed
             } else {
                 Released::Unconfirmed

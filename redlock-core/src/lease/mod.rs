@@ -60,8 +60,8 @@ use crate::waiting::Lines;
 use renewals::Renewals;
 pub(crate) use shared::LeaseShared;
 
-/// The parts that all leases of a client share.
-pub(crate) struct Leases {
+/// The parts of a client that its acquisitions and leases use.
+pub(crate) struct ClientParts {
     pub(crate) context: Arc<Context>,
     pub(crate) lines: Arc<Lines>,
     renewals: Renewals,
@@ -69,7 +69,7 @@ pub(crate) struct Leases {
     throttle: Throttle,
 }
 
-impl Leases {
+impl ClientParts {
     pub(crate) fn new(context: Arc<Context>, lines: Arc<Lines>) -> Self {
         Self {
             throttle: Throttle::new(Arc::clone(&context.environment.clock)),

@@ -17,7 +17,7 @@ use crate::logging::{log_caught, log_throttled};
 use crate::model::limits::validity_of;
 use crate::panics::unless_it_panics;
 
-use super::Leases;
+use super::ClientParts;
 use super::extension::run_extension;
 use super::shared::LeaseShared;
 
@@ -84,7 +84,7 @@ impl RenewedLease {
             }
             Err(ExtendError::Unavailable(error)) => {
                 log_caught!(log_throttled!(
-                    &shared.leases.throttle,
+                    &shared.parts.throttle,
                     shared.pools(),
                     WARN,
                     "lease not renewed; it is still valid",
@@ -100,7 +100,7 @@ impl RenewedLease {
                 // Otherwise the lease was released, or is about to be.
                 if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
                     log_caught!(log_throttled!(
-                        &shared.leases.throttle,
+                        &shared.parts.throttle,
                         (shared.pools(), over.as_str()),
                         WARN,
                         "lease not renewed; it is over",
@@ -124,17 +124,17 @@ fn retry_pause(left: Duration, ttl: Duration) -> Duration {
 
 impl Renewals {
     pub(super) fn start(renewed: RenewedLease) -> RenewalId {
-        let leases = Arc::clone(&renewed.shared.leases);
+        let parts = Arc::clone(&renewed.shared.parts);
         renewed.shared.add_renewal();
         let due = renewed.due();
         let id = {
-            let mut state = leases.renewals.state.lock();
+            let mut state = parts.renewals.state.lock();
             state.last_id += 1;
             let id = state.last_id;
             state.leases.insert(id, (renewed, due));
             id
         };
-        Self::schedule(&leases, id, due);
+        Self::schedule(&parts, id, due);
         id
     }
 
@@ -155,8 +155,8 @@ impl Renewals {
     }
 
     /// Sets when a lease is due, unless its renewal was stopped.
-    fn schedule(leases: &Arc<Leases>, id: RenewalId, due: Moment) {
-        let renewals = &leases.renewals;
+    fn schedule(parts: &Arc<ClientParts>, id: RenewalId, due: Moment) {
+        let renewals = &parts.renewals;
         let next_look = {
             let mut state = renewals.state.lock();
             let Some(entry) = state.leases.get_mut(&id) else {
@@ -172,46 +172,46 @@ impl Renewals {
             Some(at) if at <= due => {}
             Some(_) => renewals.due_sooner.notify_one(),
             None => {
-                let leases = Arc::clone(leases);
-                let spawner = Arc::clone(&leases.context.environment.spawner);
+                let parts = Arc::clone(parts);
+                let spawner = Arc::clone(&parts.context.environment.spawner);
                 spawner.spawn(Box::pin(async move {
-                    let running = unless_it_panics("the renewal of leases", Self::run(&leases));
+                    let running = unless_it_panics("the renewal of leases", Self::run(&parts));
                     if running.await.is_none() {
                         // The next lease starts the task again.
-                        leases.renewals.state.lock().next_look = None;
+                        parts.renewals.state.lock().next_look = None;
                     }
                 }));
             }
         }
     }
 
-    async fn run(leases: &Arc<Leases>) {
-        let clock = leases.context.clock();
-        while let Some(next) = Self::extend_due(leases, clock.now()) {
-            before(clock, next, leases.renewals.due_sooner.notified()).await;
+    async fn run(parts: &Arc<ClientParts>) {
+        let clock = parts.context.clock();
+        while let Some(next) = Self::extend_due(parts, clock.now()) {
+            before(clock, next, parts.renewals.due_sooner.notified()).await;
         }
     }
 
     /// Spawns the extensions that are due. Returns the time of the next look, if there are other leases.
-    fn extend_due(leases: &Arc<Leases>, now: Moment) -> Option<Moment> {
+    fn extend_due(parts: &Arc<ClientParts>, now: Moment) -> Option<Moment> {
         loop {
             let (id, renewed) = {
-                let mut state = leases.renewals.state.lock();
+                let mut state = parts.renewals.state.lock();
                 state.next_look = state.due.first().map(|(due, _)| *due);
                 if state.next_look? > now {
                     return state.next_look;
                 }
-                let (_, id) = state.due.pop_first()?;
+                let (_, id) = state.due.pop_first()?; // Each entry of `due` has its lease.
                 (id, state.leases.get(&id)?.0.clone())
             };
-            let leases = Arc::clone(leases);
-            let spawner = Arc::clone(&leases.context.environment.spawner);
+            let parts = Arc::clone(parts);
+            let spawner = Arc::clone(&parts.context.environment.spawner);
             spawner.spawn(Box::pin(async move {
                 let extending = unless_it_panics("the renewal of a lease", renewed.renew());
                 let after_panic = || Some(now.saturating_add(PAUSE_AFTER_PANIC));
                 match extending.await.unwrap_or_else(after_panic) {
-                    Some(due) => Self::schedule(&leases, id, due),
-                    None => leases.renewals.stop(id),
+                    Some(due) => Self::schedule(&parts, id, due),
+                    None => parts.renewals.stop(id),
                 }
             }));
         }

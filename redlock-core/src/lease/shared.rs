@@ -22,11 +22,11 @@ use crate::waiting::handed_claim::HandedClaim;
 use crate::waiting::{ClaimOutcome, LineKey, Turn};
 
 use super::body::BodyWakers;
-use super::{Leases, ObserveExtensions, OnLost};
+use super::{ClientParts, ObserveExtensions, OnLost};
 
 /// A lease as its holders and handles share it. Its methods are the only way to the state.
 pub(crate) struct LeaseShared {
-    pub(super) leases: Arc<Leases>,
+    pub(super) parts: Arc<ClientParts>,
     pub(super) claim: Arc<Claim>,
     pub(super) request: Request,
     /// The validity that the acquisition gave.
@@ -63,7 +63,7 @@ pub(super) struct LeaseState {
 }
 
 impl LeaseState {
-    /// Returns the reason why the lease is over at `now`, its deadline included.
+    /// Returns why the lease is over at `now`. At the deadline itself it is over.
     fn over_at(&self, now: Moment) -> Option<LeaseEnd> {
         let ended = || match &self.end_at_deadline {
             Some(why) => why.clone(),
@@ -92,8 +92,8 @@ impl LeaseState {
         }
     }
 
-    /// Records why the lease is over, unless it is over already, and returns the turn: the next in line may ask the
-    /// nodes. A lease past its deadline has expired, whichever other end is noticed later.
+    /// Records why the lease is over, unless it is over already. Returns the turn, so that the caller drops it outside of
+    /// the mutex, and the next in line may ask the nodes. A lease past its deadline has expired, whichever other end is noticed later.
     fn end(&mut self, over: LeaseEnd, now: Moment) -> Option<Turn> {
         if self.over_at(now).is_some() {
             return None;
@@ -105,7 +105,7 @@ impl LeaseState {
 
 impl LeaseShared {
     pub(crate) fn new(
-        leases: &Arc<Leases>,
+        parts: &Arc<ClientParts>,
         claim: Arc<Claim>,
         request: &Request,
         budget: &RetryBudget<'_>,
@@ -113,7 +113,7 @@ impl LeaseShared {
         turn: Option<Turn>,
     ) -> Self {
         Self {
-            leases: Arc::clone(leases),
+            parts: Arc::clone(parts),
             claim,
             request: request.clone(),
             granted,
@@ -131,11 +131,11 @@ impl LeaseShared {
     }
 
     pub(super) fn context(&self) -> &Context {
-        &self.leases.context
+        &self.parts.context
     }
 
     pub(super) fn clock(&self) -> &dyn Clock {
-        self.leases.context.clock()
+        self.parts.context.clock()
     }
 
     pub(super) fn now(&self) -> Moment {
@@ -270,7 +270,7 @@ impl LeaseShared {
         self.state.lock().renewals -= 1;
     }
 
-    /// Keeps the reason that a renewal met. Without its renewal, the lease would seem to have expired.
+    /// Records why a renewal ended. Without its renewal, `over_at` would say `Expired` in the place of `StoodStill`.
     pub(super) fn keep_end(&self, over: LeaseEnd) {
         self.state.lock().over.get_or_insert(over);
     }
@@ -294,7 +294,7 @@ impl LeaseShared {
         let _earlier;
         let mut state = self.state.lock();
         _earlier = state.bodies.register(number, waker);
-        // The body's timer sees to the deadline.
+        // At the earliest moment no deadline has passed: the body's timer sees to that.
         let reason = state.stop_reason(policy, Moment::default());
         reason.map_or(Ok(state.deadline), Err)
     }
@@ -365,7 +365,7 @@ impl LeaseShared {
             None => handed_claim.release().map(ClaimOutcome::Released),
         };
         if protocol.turn_rule() == TurnRule::PassOn && protocol.permit().is_some() {
-            self.leases.lines.ask_now(&self.line_key());
+            self.parts.lines.ask_now(&self.line_key());
         }
         left
     }

@@ -18,7 +18,7 @@ pub struct Submission {
 pub(crate) trait VoteSink: Send + Sync {
     fn call(&self) -> &Call;
 
-    /// Takes the vote of the node at `seat`. May wake the caller, and submit to the node.
+    /// Takes the vote of the node at `seat`. May wake the caller, and through its waker submit to the node.
     fn vote(&self, seat: usize, vote: Vote);
 }
 
@@ -36,8 +36,8 @@ impl Submission {
         self.sink.call()
     }
 
-    /// Delivers the answer, unless there was one. Wakes the caller if the answer decides its round, and may submit a
-    /// release to the same node. So do not call it while holding a mutex that the caller or a submission might need.
+    /// Delivers the answer, unless there was one. Wakes the caller if the answer decides its round. Through that waker, a
+    /// release may be submitted to this node. So do not call it while holding a mutex that the caller or a submission might need.
     pub fn answer(mut self, answer: Answer) {
         let vote = self.call().vote(answer);
         self.vote(vote);

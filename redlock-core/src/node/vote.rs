@@ -29,7 +29,7 @@ pub enum Vote {
 }
 
 impl Vote {
-    /// A grant without a counter, of a node that never begins a new epoch.
+    /// A grant without a counter. `Vote::of` sets the epoch in which the node answered.
     pub const GRANTED: Self = Self::granted(None, None);
 
     /// Returns a grant with the fencing `counter`, or of the permit at the place `choice`.

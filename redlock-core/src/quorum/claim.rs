@@ -190,8 +190,8 @@ impl Claim {
         seats_in(self.vouching_seats()) >= majority(self.nodes.len())
     }
 
-    /// Returns the seats of the last proof that still vouch for it. Until an extension is a proof, the acquisition is.
-    /// Its stragglers count only if they were in time, because another holder may have come and gone before a later one.
+    /// Returns the seats of the last proof that still vouch for it. Before the first proved extension, the acquisition's
+    /// grants are the proof. Late grants are left out, because another holder may have come and gone before them.
     pub(crate) fn vouching_seats(&self) -> u64 {
         let state = self.state.lock();
         match &state.extension_proof.last_proof {
@@ -216,7 +216,7 @@ impl Claim {
         let release = self
             .protocol
             .release_call(&self.token, self.longest_ttl(), self.is_lease);
-        self.send_to(u64::MAX, release, Goal::FreeOfUs)
+        self.send_to(u64::MAX, release, Goal::MajorityAnswered)
     }
 
     /// Sends a release to those of `seats` that the acquisition may have reached. It may never have reached a node
@@ -233,7 +233,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.release().is_some() {
-            share_woken_tasks();
+            share_woken_tasks(); // The woken waiter may starve otherwise.
         }
     }
 }

@@ -97,10 +97,10 @@ pub(crate) trait LockProtocol: Send + Sync {
 /// The place of an attempt's caller in its line, as far as it decides who goes first at the nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinePlace {
-    /// True if the nodes may have refused this caller, or a caller that was in line before it.
+    /// True if the nodes refused this caller, or somebody ahead of it while it was in line.
     pub(crate) was_refused: bool,
     /// True if callers wait after it that were in line when the nodes last refused an attempt.
-    pub(crate) is_followed: bool,
+    pub(crate) is_followed_by_refused: bool,
 }
 
 /// The rule for a caller's turn once it has the lock: see [`LockProtocol::turn_rule`].

@@ -86,8 +86,8 @@ impl Tally {
         self.granted + self.pending() < majority(self.configured)
     }
 
-    /// A majority certainly does not hold our key: another client could win now.
-    pub(crate) const fn is_free_of_us(&self) -> bool {
+    /// True if a majority answered. To a release, this means that another client could win now: no key of ours is there.
+    pub(crate) const fn has_majority_answered(&self) -> bool {
         self.granted + self.held + self.absent >= majority(self.configured)
     }
 

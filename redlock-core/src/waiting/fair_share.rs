@@ -141,7 +141,7 @@ pub(crate) async fn let_others_go_first(
             break;
         }
         turn.set_questions_due(due, timeout);
-        let votes = Round::start(&lock.nodes, question.clone(), Goal::FreeOfUs);
+        let votes = Round::start(&lock.nodes, question.clone(), Goal::MajorityAnswered);
         before(clock, end, votes.decided()).await;
         let tally = votes.tally();
         if tally.is_contended() {
@@ -153,7 +153,7 @@ pub(crate) async fn let_others_go_first(
                 defect: None,
             });
         }
-        if met.is_some() || !tally.is_free_of_us() {
+        if met.is_some() || !tally.has_majority_answered() {
             break;
         }
     }

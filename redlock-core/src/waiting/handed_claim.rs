@@ -27,9 +27,9 @@ pub(crate) struct HandedClaim {
 }
 
 impl HandedClaim {
-    /// True if `request`, whose lock has `protocol`, may take the claim over as it is: it would get the
-    /// same from an acquisition, except for a tenth of the validity. The nodes' epochs are read before the
-    /// clock, as after an attempt.
+    /// True if `request`, whose lock has `protocol`, may take the claim over as it is. It needs the same permit, ttl, drift
+    /// and note, no fencing, and at least 9/10 of the validity left. The nodes' epochs are read before the clock, as after
+    /// an attempt.
     pub(crate) fn suits(
         &self,
         request: &Request,

@@ -187,7 +187,7 @@ impl LineState {
         let first = self.waiters.first_key_value();
         LinePlace {
             was_refused: number <= self.last_refused,
-            is_followed: first.is_some_and(|(first, _)| *first <= self.last_refused),
+            is_followed_by_refused: first.is_some_and(|(first, _)| *first <= self.last_refused),
         }
     }
 

@@ -104,6 +104,7 @@ impl Lines {
         budget: &mut RetryBudget<'_>,
     ) -> Result<Turn, NoTurn> {
         let (environment, timeout) = (&self.context.environment, self.context.node_timeout);
+        // `turn` is a place in line until `stand` names no next look.
         let mut turn = self.enter(key);
         if self.stand(&mut turn, None)?.is_none() {
             return Ok(turn);
@@ -117,7 +118,7 @@ impl Lines {
                 // The nodes answer again.
                 (Some(_), _) => None,
                 (None, None) => {
-                    // The rest of a break, and an attempt.
+                    // Two node timeouts: one for the rest of a break, one for an attempt.
                     let last = now.saturating_add(timeout.saturating_mul(2));
                     Some(budget.end.map_or(last, |end| end.min(last)))
                 }

@@ -61,7 +61,7 @@ impl RefusedAttempt {
     /// True if fewer nodes than a majority will have answered by the attempt's end.
     pub(crate) fn is_unanswered(&self, now: Moment) -> bool {
         let tally = self.votes.tally();
-        let is_over = now >= self.window.end() && !tally.is_free_of_us();
+        let is_over = now >= self.window.end() && !tally.has_majority_answered();
         self.defect.is_none() && (tally.is_unanswered() || is_over)
     }
 

@@ -58,8 +58,7 @@ impl Turn {
 
     /// Returns the number of questions of the break that is due.
     pub(crate) fn questions_due(&self) -> u32 {
-        let questions = self.change(|line| line.share.questions_due);
-        questions.unwrap_or(0)
+        self.change(|line| line.share.questions_due).unwrap_or(0)
     }
 
     /// Records that a break lasts for `timeout` at most, and how many questions are due in it.
@@ -84,8 +83,8 @@ impl Turn {
         })
     }
 
-    /// Records that the nodes refused an attempt, for the callers that want their answer. They get it even
-    /// if the turn was taken away meanwhile: the next caller may not have an answer yet.
+    /// Records that the nodes refused an attempt, for the callers that want their answer. Records the refusal also if this
+    /// caller no longer has the turn: the new one may have no answer yet.
     pub(crate) fn record_refusal(&self, refusal: &Arc<RefusedAttempt>) {
         let is_held = refusal.is_held();
         let mut line = self.line.state.lock();

@@ -11,7 +11,7 @@ pub(super) mod scripts;
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::kinds::exclusive::{self, BACK, Exclusive, read_done};
@@ -56,7 +56,7 @@ pub(crate) struct Reader {
     was_refused: AtomicBool,
     /// True if the client has other refused readers, which wait after this one. The readers' turn lasts until they
     /// are in too.
-    is_followed: AtomicBool,
+    is_followed_by_refused: AtomicBool,
 }
 
 /// A lock whose holder is alone.
@@ -158,7 +158,7 @@ impl Reader {
         Self {
             shared: SharedLock::new(args),
             was_refused: AtomicBool::new(false),
-            is_followed: AtomicBool::new(false),
+            is_followed_by_refused: AtomicBool::new(false),
         }
     }
 
@@ -185,8 +185,7 @@ impl LockProtocol for Reader {
     }
 
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
-        let is_last =
-            self.was_refused.load(Ordering::Relaxed) && !self.is_followed.load(Ordering::Relaxed);
+        let is_last = self.was_refused.load(Relaxed) && !self.is_followed_by_refused.load(Relaxed);
         let last = Argument::text(if is_last { "last" } else { "" });
         let call = self.shared.acquire(&ACQUIRE_READ, token, ttl).with([last]);
         self.shared.fence(call, ttl, hint)
@@ -220,13 +219,14 @@ impl LockProtocol for Reader {
     }
 
     fn prepare_attempt(&self, place: LinePlace) {
-        self.was_refused.store(place.was_refused, Ordering::Relaxed);
-        self.is_followed.store(place.is_followed, Ordering::Relaxed);
+        self.was_refused.store(place.was_refused, Relaxed);
+        self.is_followed_by_refused
+            .store(place.is_followed_by_refused, Relaxed);
     }
 
     fn withdraw_call(&self, has_won: bool) -> Option<Call> {
         // The acquisition of a winner took the name back, and followers still need the name.
-        if has_won || self.is_followed.load(Ordering::Relaxed) {
+        if has_won || self.is_followed_by_refused.load(Relaxed) {
             return None;
         }
         self.shared.withdraw(3)

@@ -24,8 +24,8 @@ pub(crate) enum Goal {
     Majority,
     /// No majority can grant, and another client certainly holds the lock; or all nodes answered.
     Contention,
-    /// A majority is known not to hold our key.
-    FreeOfUs,
+    /// A majority answered. If the call is a release, none of these nodes has our key then.
+    MajorityAnswered,
     /// A majority answered that a key is held, or none can.
     MajorityHeld,
     /// A majority answered that no key exists, or that the keys hold one value.
@@ -50,7 +50,7 @@ impl Goal {
                 Self::Contention => {
                     tally.is_won() || tally.is_contended() && tally.is_out_of_reach()
                 }
-                Self::FreeOfUs => tally.is_free_of_us(),
+                Self::MajorityAnswered => tally.has_majority_answered(),
                 Self::MajorityHeld => {
                     let needed = majority(tally.configured);
                     tally.held >= needed || tally.held + tally.pending() < needed

@@ -171,9 +171,9 @@ impl<'a> Actor<'a> {
     /// True if the actor yields once before it takes operations from the inbox: more are likely, and go in the same
     /// write.
     fn waits_for_callers(&mut self) -> bool {
-        let goes_first = self.is_busy && self.pipe.inbox.has_queued();
-        self.is_busy &= !goes_first;
-        goes_first
+        let others_go_first = self.is_busy && self.pipe.inbox.has_queued();
+        self.is_busy &= !others_go_first;
+        others_go_first
     }
 
     /// Handles an answer of the server.

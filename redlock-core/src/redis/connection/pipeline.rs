@@ -161,20 +161,20 @@ impl CommandPipeline {
         let mut joins = self.joins_from.is_some_and(|from| from <= self.heard)
             && call.batch_script.is_some()
             && !self.extras.huge.has_any_of(call);
-        let is_release = joins && call.is_release();
+        let joins_releases = joins && call.is_release();
         // The acquisitions of one call have one ttl.
         let others = self.acquisitions.first();
-        joins &= is_release || others.is_none_or(|it| it.call().ttl() == call.ttl());
-        let goes_ahead_of = |it: &QueuedCall| call.keys().any(|key| key == it.call().first_key());
-        if !is_release && self.releases.iter().any(goes_ahead_of)
-            || !joins && self.acquisitions.iter().any(goes_ahead_of)
+        joins &= joins_releases || others.is_none_or(|it| it.call().ttl() == call.ttl());
+        let shares_key_with = |it: &QueuedCall| call.keys().any(|key| key == it.call().first_key());
+        if !joins_releases && self.releases.iter().any(shares_key_with)
+            || !joins && self.acquisitions.iter().any(shares_key_with)
         {
             self.join();
         }
         if !joins {
             return self.add_call(queued, false);
         }
-        let several = if is_release {
+        let several = if joins_releases {
             &mut self.releases
         } else {
             &mut self.acquisitions
@@ -358,7 +358,7 @@ impl CommandPipeline {
         let purposes = answered.chain(flights).chain(self.purposes.drain(..));
         let calls = purposes.flat_map(|purpose| match purpose {
             Purpose::Call(call) => vec![call],
-            Purpose::Several(releases) => releases,
+            Purpose::Several(calls) => calls,
             _ => Vec::new(),
         });
         calls

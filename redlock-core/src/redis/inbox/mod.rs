@@ -74,6 +74,7 @@ impl Inbox {
         }
     }
 
+    /// Queues a call, or answers it if the gate rejects it. Unlocks the state first, then wakes the driver.
     pub(super) fn queue(&self, queued: QueuedCall) {
         let mut state = self.state.lock();
         if let Some(error) = state.rejection(queued.call().is_release(), &self.options) {
@@ -227,9 +228,11 @@ impl Inbox {
         }
     }
 
-    /// Moves what came into `taken`, which is empty, and subtracts `answered` from the outstanding operations. What comes
+    /// Moves what came into `batch`, which is empty, and subtracts `answered` from the outstanding operations. What comes
     /// later wakes the driver.
     pub(super) fn take_batch(&self, batch: &mut Batch, answered: usize, driver: &Waker) {
+        // Dropped once the mutex is unlocked: it may be the last handle of its task.
+        let mut _earlier = None;
         let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
         std::mem::swap(&mut state.queue, &mut batch.calls);
@@ -240,7 +243,7 @@ impl Inbox {
         // Nothing comes after the end, and an end after this look wakes the driver.
         batch.has_ended = *self.has_ended.borrow();
         if !state.driver.as_ref().is_some_and(|it| it.will_wake(driver)) {
-            state.driver = Some(driver.clone());
+            _earlier = state.driver.replace(driver.clone());
         }
     }
 
