@@ -1,6 +1,6 @@
 //! Lines: who stands in them, when they die, and how many callers may wait.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
 use super::*;
@@ -57,25 +57,6 @@ fn a_caller_that_finds_its_line_dead_stands_in_the_new_one() {
     assert!(has_turn(&mut late, &scene));
     drop(late);
     assert_eq!(lines(&scene).count(), 0);
-}
-
-#[test]
-fn callers_that_race_a_removal_have_the_turn_one_by_one() {
-    let (scene, is_taken) = (Scene::new(), AtomicBool::new(false));
-    let come_and_go = || {
-        for _ in 0..20_000 {
-            let mut turn = enter(&scene, "r");
-            if has_turn(&mut turn, &scene) {
-                assert!(!is_taken.swap(true, SeqCst), "two callers have the turn");
-                is_taken.store(false, SeqCst);
-            }
-        }
-    };
-    thread::scope(|threads| {
-        threads.spawn(come_and_go);
-        threads.spawn(come_and_go);
-    });
-    assert_eq!((lines(&scene).count(), lines(&scene).waiting()), (0, 0));
 }
 
 #[test]
