@@ -18,8 +18,8 @@ pub enum OnLost {
     /// The body is not polled any longer, and the call ends with the loss.
     #[default]
     Cancel,
-    /// The body continues without the lock, and returns its value. Only a shutdown stops it. Log and metrics alone tell of
-    /// the loss, unless the body asks the lease: a failed renewal at the deadline, the others when the body ends.
+    /// The body continues without the lock, and returns its value. Only a shutdown stops it. Log and metrics alone tell
+    /// of the loss, unless the body asks the lease: a failed renewal at the deadline, the others when the body ends.
     Continue,
 }
 

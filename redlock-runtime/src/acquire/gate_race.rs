@@ -11,7 +11,7 @@ use crate::registry::held::HeldTable;
 ///
 /// * The gate is polled first. A caller that leaves passes its turn on, and the next waiter would ask the nodes only to
 ///   leave too. The gate's waker is registered before, so a closing during the poll causes another poll.
-/// * The drop of the acquisition releases a lock that was won unseen. If the gate closes after a lock was seen, the table
+/// * The drop of the acquisition releases a lock that was won unseen. If the gate closes after one was seen, the table
 ///   refuses its entry under its mutex.
 /// * A call below a held lease passes a closed gate, because the shutdown waits for the work under that lease.
 ///   `is_below` is asked at each poll, because the lease may end while the call waits.
