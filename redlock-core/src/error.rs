@@ -9,10 +9,10 @@ use std::time::Duration;
 pub use crate::model::brief::Brief;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
+use crate::model::majority::majority;
 use crate::model::resource::Resource;
 pub use crate::model::shortage::Shortage;
 use crate::node::{Holding, NodeError, Vote, bit};
-use crate::quorum::majority;
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]

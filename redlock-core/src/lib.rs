@@ -70,6 +70,7 @@
 
 mod client;
 mod context;
+mod debug;
 pub mod env;
 pub mod error;
 mod io_thread;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::debug::debug_in_part;
 use crate::env::{Clock, Moment};
-use crate::model::debug::debug_in_part;
 
 /// A cause has one line in this time.
 const PACE: Duration = Duration::from_secs(1);

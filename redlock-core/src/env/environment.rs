@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::debug::debug_in_part;
+use crate::debug::debug_in_part;
 
 use super::{Clock, Entropy, Moment, Spawn};
 

@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::model::debug::debug_in_part;
+use crate::debug::debug_in_part;
 pub(crate) use environment::Environment;
 use system::LibrarySleep;
 

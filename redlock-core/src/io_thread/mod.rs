@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::task::unconstrained;
 use tokio::time::Instant;
 
-use crate::model::debug::debug_in_part;
+use crate::debug::debug_in_part;
 use crate::panics::caught;
 use crate::process::notice_forks;
 use look_ups::LookUps;

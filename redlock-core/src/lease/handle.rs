@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::debug::debug_in_part;
 use crate::error::{ExtendError, LeaseEnd};
 use crate::kinds::Kind;
-use crate::model::debug::debug_in_part;
 use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;

@@ -4,11 +4,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::debug::debug_in_part;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, TooLate, Unavailable};
 use crate::io_thread::share_woken_tasks;
-use crate::model::debug::debug_in_part;
 use crate::model::limits::{Renewal, validity_of};
 use crate::process::is_forked;
 use crate::request::Request;

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::debug::debug_in_part;
 use crate::env::{Clock, Moment};
-use crate::model::debug::debug_in_part;
 use crate::model::resource::Resource;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{

@@ -2,10 +2,10 @@
 //! parts that all error texts and `Debug` texts share.
 
 pub(crate) mod brief;
-pub(crate) mod debug;
 pub(crate) mod invalid;
 pub(crate) mod last_run;
 pub(crate) mod limits;
+pub(crate) mod majority;
 pub(crate) mod name;
 pub(crate) mod note;
 mod part;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
-use crate::model::debug::debug_in_part;
+use crate::debug::debug_in_part;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::debug::debug_in_part;
 use crate::model::brief::Brief;
-use crate::model::debug::debug_in_part;
 use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;

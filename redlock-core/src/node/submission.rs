@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::debug::debug_in_part;
+use crate::debug::debug_in_part;
 
 use super::{Answer, Call, NodeError, NodeErrorKind, Vote};
 

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::model::debug::debug_in_part;
+use crate::debug::debug_in_part;
 use crate::model::resource::Resource;
 use crate::panics::wake;
 

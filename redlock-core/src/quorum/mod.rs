@@ -22,22 +22,8 @@ mod votes;
 
 pub use fencing::{COUNTER_IDLE, HINT_WINDOW};
 
+pub use crate::model::majority::majority;
 use crate::node::Vote;
-
-/// The smallest number of the `configured` nodes that is more than half of them. Two majorities always
-/// share a node. That node is the reason why two clients cannot both win.
-///
-/// ```
-/// use redlock_core::quorum::majority;
-///
-/// assert_eq!([1, 2, 3, 4, 5].map(majority), [1, 2, 2, 3, 3]);
-/// ```
-///
-/// Integer arithmetic over the *configured* nodes. Other libraries used a fraction, or the number of
-/// connected nodes, and erred in both directions.
-pub const fn majority(configured: usize) -> usize {
-    configured / 2 + 1
-}
 
 /// The count of the votes of a round so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

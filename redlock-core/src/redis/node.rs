@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::debug::debug_in_part;
 use crate::io_thread::IoThread;
-use crate::model::debug::debug_in_part;
 use crate::node::watch::Watch;
 use crate::node::{Answer, EpochListener, Node, NodeHealth, NodeStatus, Submission};
 use crate::process::{FORKED, is_forked};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::debug::debug_in_part;
 use crate::env::Moment;
-use crate::model::debug::debug_in_part;
 use crate::model::limits::MAX_TTL;
 use crate::node::EpochListener;
 use crate::quorum::majority;
