@@ -57,16 +57,16 @@ use crate::return_type::Output;
 //     }
 //
 // If the attribute has expressions or fields, the specification is a statement of the body, after the first,
-// and `LockSpec::request(spec).await` follows it. The body owns the arguments: what an expression leaves of one is dropped
-// with the body, and a template keeps no second copy of one. `run_call` polls the body of
+// and `LockSpec::request(spec).await` follows it. The body owns the arguments: an argument that an expression uses
+// only in part is dropped with the body, and a template keeps no copy of it. `run_call` polls the body of
 // `CallState::requesting()` until it requests its lock.
 //
 // The specification comes before the user's block, so that the resource is computed before the block moves an argument.
 // It is a statement of its own: the borrows of a template must not live across the `await`.
 //
 // The body is made before the first await, and moves into the future that runs it: it is stored
-// once. That future drops the body before it releases the lock; on every other way out `slot` is dropped after
-// the future. The body is a variable, as editors analyse code in one macro better than code in two.
+// once. That future drops the body before it releases the lock. If the future is dropped or panics, the body in
+// it is dropped first, and the lease in `slot` after it. The body is a variable, as editors analyse code in one macro better than code in two.
 //
 // Every expression here is compiled once for each annotated function. So the conversion of an error
 // is a function that the future calls, and no `match` around the `await`.

@@ -58,7 +58,8 @@ pub(crate) async fn attempt(
         Agreement::default()
     };
 
-    // A grant after the decision counts within the node timeout and a quarter of the ttl, however short the `wait`.
+    // Later grants change nothing here. Those within the node timeout, or a quarter of the ttl if that is less,
+    // count in later extensions.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     acquisition.set_straggler_deadline(Arc::clone(&environment.clock), straggles_until);
     // The votes are read first and the clock after them: a client that was paused between request and

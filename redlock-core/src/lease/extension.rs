@@ -49,7 +49,7 @@ pub(super) async fn run_extension(
         .saturating_sub(MARGIN_BEFORE_DEADLINE.min(ttl / 100));
     let until = sent_at.saturating_add(timeout).min(end);
     before(shared.clock(), until, extension.round.decided()).await;
-    // A node that had less time is not at fault: the deadline may be near, if the process stood still.
+    // For the error only: a silent node is blamed only if it had this time. Near the deadline it had less.
     let timeout = until.saturating_since(sent_at).max(timeout.min(ttl / 10));
     let outcome = conclude(shared, &extension, timeout);
     if let Some(observer) = shared.observer() {

@@ -198,7 +198,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.leave().is_some() {
-            share_woken_tasks(); // The woken waiter may starve otherwise.
+            share_woken_tasks(); // The dropper may block its worker next, in whose slot the waiter waits.
         }
     }
 }

@@ -62,8 +62,8 @@ pub(super) struct RenewedLease {
 }
 
 impl RenewedLease {
-    /// Returns the moment when a third of the ttl's validity has passed, even if an extension with a longer
-    /// ttl came in between.
+    /// Returns the moment when two thirds of the ttl's validity are left, even if an extension with a longer ttl came
+    /// in between.
     fn due(&self) -> Moment {
         let validity = validity_of(self.ttl, self.shared.request.clock_drift_factor);
         let rest = validity.saturating_sub(validity / 3);

@@ -295,7 +295,7 @@ impl LeaseShared {
         let _earlier;
         let mut state = self.state.lock();
         _earlier = state.bodies.register(number, waker);
-        // At the earliest moment no deadline has passed: the body's timer sees to that.
+        // Asked at the earliest moment, so only a recorded end counts: the timer watches the deadline.
         let reason = state.stop_reason(policy, Moment::default());
         reason.map_or(Ok(state.deadline), Err)
     }

@@ -73,7 +73,7 @@ enum ArgumentBytes {
     Text(SmallVec<[u8; 16]>),
 }
 
-/// Reads a server's reply as a vote; `None` if the call has no such reply. A grant then gets the node's epoch.
+/// Reads a server's reply as a vote; `None` if the call has no such reply. `Vote::of` then sets a grant's epoch.
 pub(crate) type ReadReply = fn(Value) -> Option<Vote>;
 
 impl Call {

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use super::store::Store;
 use super::value::Value;
 
-/// A [`Script`] in Rust, over a [`Store`], with its keys and arguments. An `Err` is the error of a command, which ends a
-/// script.
+/// A [`Script`] in Rust, over a [`Store`], with its keys and arguments. An `Err` ends the script with
+/// this reply.
 pub type Twin = fn(&mut Store, &[&[u8]], &[&[u8]]) -> Result<Value, Value>;
 
 /// A command or a Lua text, whose variable parts are keys and arguments, and its twin in Rust.

@@ -9,8 +9,8 @@ use crate::registry::held::HeldTable;
 
 /// Waits for `acquisition`, or for the gate of `held`, which refuses the call when it closes.
 ///
-/// * The gate is polled first. A caller that leaves passes its turn on, and the next waiter would ask the nodes only to
-///   leave too. The gate's waker is registered before, so a closing during the poll causes another poll.
+/// * The gate is polled first. Otherwise each waiter that gets the turn of a caller that left would ask the nodes, and
+///   then leave. The gate's waker is registered before, so a closing during the poll causes another poll.
 /// * The drop of the acquisition releases a lock that was won unseen. If the gate closes after one was seen, the table
 ///   refuses its entry under its mutex.
 /// * A call below a held lease passes a closed gate, because the shutdown waits for the work under that lease.

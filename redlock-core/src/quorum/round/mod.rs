@@ -135,8 +135,8 @@ impl Round {
         caught("a node", || node.submit(submission));
     }
 
-    /// Makes further grants late after `until`. Call it when a lease is made of the grants so far, however late they
-    /// came.
+    /// Records grants after `until` as late. Those so far are in time, however late they came, so it is called when a
+    /// lease is made of them.
     pub(crate) fn set_straggler_deadline(&self, clock: Arc<dyn Clock>, until: Moment) {
         let _ = self.straggler_deadline.set((clock, until));
     }

@@ -155,7 +155,8 @@ impl CommandPipeline {
             && call.keys().any(|key| key == late.call().first_key())
             && *since + self.inbox.options.suspect_after / 5 <= self.now()
         {
-            // Its answer may be huge. A caller that waits for it gives up after a quarter of `suspect_after`.
+            // The answer before it may be huge. The caller waits for at most a quarter of `suspect_after`, so the key is
+            // noted before that.
             self.extras.huge.add(late.call());
         }
         let mut joins = self.joins_from.is_some_and(|from| from <= self.heard)
