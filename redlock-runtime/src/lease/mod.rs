@@ -4,12 +4,12 @@ mod body;
 pub(crate) mod chain;
 mod handle;
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use redlock_core::debug::debug_in_part;
 use redlock_core::lease::{OnLost, Released};
 use redlock_core::logging::log_throttled;
 use redlock_core::process::is_forked;
@@ -216,8 +216,4 @@ impl Deref for Lease {
     }
 }
 
-impl fmt::Debug for Lease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lease").field(&self.handle).finish()
-    }
-}
+debug_in_part!(Lease, it => handle: it.handle);
