@@ -70,7 +70,7 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 #[must_use = "nothing is locked before `acquire` or `run`"]
 pub struct Lock(pub(crate) LockSpec);
 
-for_each_parameter!(setters!(Lock));
+for_each_parameter!(setters!(Lock, it => it.0.options));
 
 impl Lock {
     /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show the name
@@ -149,10 +149,6 @@ impl Lock {
     pub fn options(mut self, options: LockOptions) -> Self {
         self.0.options = options.above(self.0.options);
         self
-    }
-
-    fn options_mut(&mut self) -> &mut LockOptions {
-        &mut self.0.options
     }
 
     /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
@@ -254,11 +250,8 @@ impl Lock {
             Ok(done) => tracing::warn!(%resource, site, outcome = %done, "released by force"),
             Err(error) => tracing::warn!(%resource, site, %error, "not released by force"),
         }
-        let of_call = |error| {
-            self.0
-                .error(LockErrorKind::of_acquire(error), Some(&registry))
-        };
-        released.map_err(of_call)
+        let released = released.map_err(LockErrorKind::of_acquire);
+        released.map_err(|kind| self.0.error(kind, Some(&registry)))
     }
 
     /// Acquires the lock, runs `body` under it, releases it.

@@ -55,7 +55,7 @@ struct Acquire {
 const SPLIT_RETRIES: u32 = 5;
 
 // For the values that the attribute gives as expressions.
-for_each_parameter!(setters!(LockSpec));
+for_each_parameter!(setters!(LockSpec, it => it.options));
 
 impl LockSpec {
     /// Specifies a lock on `resource` for the code at `site`.
@@ -82,10 +82,6 @@ impl LockSpec {
         let _ = note.write_fmt(text);
         self.note = Note::new(note);
         self
-    }
-
-    fn options_mut(&mut self) -> &mut LockOptions {
-        &mut self.options
     }
 
     /// Returns the error of this lock, in a registry if there is one.
