@@ -90,11 +90,14 @@ impl LockSpec {
         LockError::new(kind, &self.resource, self.site, context)
     }
 
+    /// Returns the registry of the calling code.
+    pub(crate) fn registry(&self) -> Result<Registry, LockError> {
+        scope::current().ok_or_else(|| self.error(LockErrorKind::NotInitialized, None))
+    }
+
     /// Returns the registry of the calling code, and the nodes of the lock.
     pub(crate) fn registry_and_nodes(&self) -> Result<(Registry, NodeSet), LockError> {
-        let Some(registry) = scope::current() else {
-            return Err(self.error(LockErrorKind::NotInitialized, None));
-        };
+        let registry = self.registry()?;
         let pools = &registry.shared.pools;
         match pools.nodes(self.site, self.pools.as_deref()) {
             Ok(nodes) => Ok((registry, nodes)),
@@ -194,7 +197,7 @@ impl Acquire {
         let shared = &*self.registry.shared;
         let journal = shared.journal.as_ref();
         let mut acquiring = AcquireTelemetry::begin(site, args, journal);
-        let span = acquiring.span().clone();
+        let span = acquiring.span.clone();
         let (core, place) = match self.lock(outer).instrument(span).await {
             Ok(held) => held,
             Err(kind) => {

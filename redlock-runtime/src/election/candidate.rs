@@ -17,7 +17,7 @@ use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeaseEnd, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
-use crate::registry::{Registry, scope};
+use crate::registry::Registry;
 use crate::telemetry::{GaugeCount, count_in_gauge, figure};
 
 /// The parameters of a lock that an election accepts. All others are its own: with `permits` or a `mode`
@@ -174,9 +174,7 @@ struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     fn enter(election: &'a Election) -> Result<Self, LockError> {
         let mut spec = election.spec.clone();
-        let Some(registry) = scope::current() else {
-            return Err(spec.error(LockErrorKind::NotInitialized, None));
-        };
+        let registry = spec.registry()?;
         let checked = election.check();
         checked.map_err(|it| spec.error(LockErrorKind::Invalid(it), Some(&registry)))?;
         let shared = &registry.shared;

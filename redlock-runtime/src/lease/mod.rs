@@ -90,7 +90,7 @@ impl Lease {
             context,
             site,
         };
-        let stage = if place.is_for_body() {
+        let stage = if place.had_body {
             RunStage::NotBegun
         } else {
             RunStage::Bare
@@ -117,7 +117,7 @@ impl Lease {
 
     /// Returns the span in which a body runs.
     pub(crate) fn span(&self) -> &tracing::Span {
-        self.holding.span()
+        &self.holding.span
     }
 
     /// Returns a handle to keep or pass on.

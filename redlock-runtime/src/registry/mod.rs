@@ -282,7 +282,7 @@ impl Registry {
     /// # Cancellation
     /// Dropping the future drops `future`.
     pub async fn scope<F: Future>(self, future: F) -> F::Output {
-        scope::task(self, future).await
+        scope::TASK.scope(self, future).await
     }
 
     /// Uses this registry for every call that this thread makes, until the guard is dropped.

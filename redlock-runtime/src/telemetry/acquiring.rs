@@ -29,7 +29,7 @@ pub(crate) struct AcquireArgs<'a> {
 
 /// The telemetry of one acquisition, from the call to its end. A drop before the end counts as cancelled.
 pub(crate) struct AcquireTelemetry {
-    span: Span,
+    pub(crate) span: Span,
     site: &'static Site,
     /// The label of the lock's kind.
     kind: &'static str,
@@ -61,10 +61,6 @@ impl AcquireTelemetry {
                 kind: kind
             })),
         }
-    }
-
-    pub(crate) fn span(&self) -> &Span {
-        &self.span
     }
 
     /// Records that the caller has the lock, or a share of its caller's lease.
@@ -175,7 +171,7 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
         otel.kind = "client",
         otel.status_code = Empty,
         error.type = Empty,
-        code.function.name = site.function(),
+        code.function.name = site.function,
         code.file.path = site.file(),
         code.line.number = site.line(),
         redlock.site = name_of(site),

@@ -17,7 +17,8 @@ use crate::site::Site;
 
 /// The telemetry of a held lease, from its acquisition until its holder drops it.
 pub(crate) struct HoldTelemetry {
-    span: Span,
+    /// The span in which the body runs.
+    pub(crate) span: Span,
     labels: Labels,
     /// The time for which a caller above had held the lease when this call joined it.
     before: Duration,
@@ -65,11 +66,6 @@ impl HoldTelemetry {
                 kind: kind
             }),
         }
-    }
-
-    /// Returns the span in which the body runs.
-    pub(crate) fn span(&self) -> &Span {
-        &self.span
     }
 
     /// Records how the body ended.
