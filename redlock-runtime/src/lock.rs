@@ -8,7 +8,7 @@ use redlock_core::Resource;
 use redlock_core::peek::{ForceReleased, LockStatus};
 
 use crate::acquire::LockSpec;
-use crate::call::{OkOutput, result_rules, run_call};
+use crate::call::{MappedBody, result_rules, run_call};
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
@@ -274,7 +274,8 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future drops the body first, then releases.
     pub fn run<B: Future>(self, body: B) -> impl Future<Output = Result<B::Output, LockError>> {
-        run_call(self.0.begin(), OkOutput { body }, result_rules())
+        let body = MappedBody { body, map: Ok };
+        run_call(self.0.begin(), body, result_rules())
     }
 
     /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose
