@@ -24,7 +24,7 @@ use crate::error::RegistryContext;
 use crate::parameters::Counts;
 use crate::registry::held::HeldPlace;
 use crate::site::Site;
-use crate::telemetry::{HoldTelemetry, figure, name_of};
+use crate::telemetry::{HoldTelemetry, figure};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -193,7 +193,7 @@ impl Lease {
                 site,
                 WARN,
                 "release not confirmed by a majority; the nodes drop the keys at the ttl",
-                site = name_of(self.site()),
+                %site,
                 resource = %self.resource(), token = self.token_id()
             );
         }

@@ -11,7 +11,7 @@ use tracing::field::Empty;
 use tracing::{Span, info_span};
 
 use super::journal::JournalLine;
-use super::{GaugeCount, count_in_gauge, figure, mark_failed, name_of};
+use super::{GaugeCount, count_in_gauge, figure, mark_failed};
 use crate::parameters::Mode;
 use crate::site::Site;
 
@@ -46,7 +46,7 @@ impl HoldTelemetry {
             "redlock.hold",
             otel.status_code = Empty,
             error.type = Empty,
-            redlock.site = name_of(site),
+            redlock.site = %name,
             redlock.resource = %lease.resource(),
             redlock.mode = Mode::of(lease.kind()).map(Mode::as_str),
             redlock.token = lease.token_id(),
