@@ -73,7 +73,7 @@ pub(crate) async fn attempt(
     } else if is_won {
         if !remaining.is_zero() && remaining >= request.min_validity {
             let validity = Validity {
-                acquired_at: started,
+                attempt_began: started,
                 granted_at: now,
                 deadline,
                 expiring: third_left(started, deadline),
