@@ -160,15 +160,11 @@ impl LockSpec {
         }
         check_ttl(request.ttl, shared.context.max_ttl).map_err(LockErrorKind::Invalid)?;
         let counts = parameters.counts.unwrap_or(Counts::Success);
-        let outer = match chain::innermost() {
-            None => None,
-            Some(chain) => {
-                let holder = outer_holder(&chain, site, &request, &nodes);
-                let holder = holder.map_err(LockErrorKind::Invalid)?;
-                // `None` if the lease ended at this moment.
-                holder.and_then(|link| link.lease.core.join())
-            }
-        };
+        let innermost = chain::innermost();
+        let holder = outer_holder(innermost.as_ref(), site, &request, &nodes);
+        let holder = holder.map_err(LockErrorKind::Invalid)?;
+        // `None` if the lease ended at this moment.
+        let outer = holder.and_then(|link| link.lease.core.join());
         let policy = LeasePolicy {
             on_lost: parameters.on_lost,
             counts: request.once_per.map(|_| counts),
