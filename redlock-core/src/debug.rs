@@ -1,6 +1,8 @@
 //! `Debug` for types that show a part of themselves.
 
 /// Implements `Debug` for a type by its name and these values. Its other fields have no text, or are secret.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! debug_in_part {
     ($type:ident $(, $it:ident => $($name:ident: $value:expr),+)?) => {
         impl std::fmt::Debug for $type {
@@ -13,4 +15,4 @@ macro_rules! debug_in_part {
         }
     };
 }
-pub(crate) use debug_in_part;
+pub use debug_in_part;

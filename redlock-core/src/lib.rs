@@ -70,7 +70,8 @@
 
 mod client;
 mod context;
-mod debug;
+#[doc(hidden)]
+pub mod debug;
 pub mod env;
 pub mod error;
 mod io_thread;

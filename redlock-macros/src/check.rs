@@ -14,7 +14,7 @@ use crate::parameters::Key;
 use crate::parse::Args;
 use crate::placeholder_names::Names;
 use crate::plan::{LockPlan, PlainValue, PlainValues, ResourcePlan};
-use crate::resource::{note, resource};
+use crate::resource::{resource, text};
 use crate::return_type::response;
 use crate::value::{bare, literal, lower, takes, word};
 
@@ -78,7 +78,7 @@ pub(crate) fn check(
     });
     let templates = |key| args.get(key).zip(names.as_ref());
     let resource = templates(Key::Resource).and_then(|(it, names)| resource(it, names, errors));
-    let note = templates(Key::Note).and_then(|(it, names)| note(it, names, errors));
+    let note = templates(Key::Note).and_then(|(it, names)| text(Key::Note, it, names, errors));
     let has_several_names = resource
         .as_ref()
         .is_some_and(ResourcePlan::has_several_names);

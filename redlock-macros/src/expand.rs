@@ -12,7 +12,7 @@ use crate::argument_capture::Captured;
 use crate::async_kind::AsyncKind;
 use crate::function::Function;
 use crate::parameters::{Key, ValueKind, Variant};
-use crate::plan::{FormatArgument, LockPlan, NotePlan, PlainValue, ResourcePlan, Template};
+use crate::plan::{FormatArgument, LockPlan, PlainValue, ResourcePlan, Template, TextPlan};
 use crate::return_type::Output;
 
 /// Writes the function that runs the user's body under the lock.
@@ -134,7 +134,7 @@ fn spec(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStr
     let site = site(plan, function, private);
     let new = |names: TokenStream| quote_spanned!(Span::mixed_site()=> new(#site, #private::NamesLock::resource(#names)));
     let resource = match &plan.resource {
-        ResourcePlan::Template(template) => {
+        ResourcePlan::One(TextPlan::Template(template)) => {
             let format = format(template, private);
             quote_spanned!(Span::mixed_site()=> formatted(#site, ::core::format_args!(#format)))
         }
@@ -145,16 +145,16 @@ fn spec(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStr
             });
             new(quote_spanned!(Span::mixed_site()=> [#(#names),*]))
         }
-        ResourcePlan::Expression(expression) => new(expression.to_token_stream()),
+        ResourcePlan::One(TextPlan::Expression(value)) => new(value.to_token_stream()),
     };
     let note = plan.note.as_ref().map(|note| match note {
-        NotePlan::Template(template) => {
+        TextPlan::Template(template) => {
             let format = format(template, private);
             quote_spanned! {Span::mixed_site()=>
                 let __redlock_spec = __redlock_spec.note(::core::format_args!(#format));
             }
         }
-        NotePlan::Expression(note) => {
+        TextPlan::Expression(note) => {
             let here = Span::mixed_site().located_at(note.span());
             quote_spanned! {here=>
                 let __redlock_spec = match &(#note) {
@@ -193,12 +193,12 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
 /// The static description of the function, registered at link time.
 fn site(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStream {
     let resource = match &plan.resource {
-        ResourcePlan::Template(template) => template.written.value(),
+        ResourcePlan::One(TextPlan::Template(template)) => template.written.value(),
         ResourcePlan::All(templates) => {
             let written: Vec<String> = templates.iter().map(|one| one.written.value()).collect();
             written.join(" + ")
         }
-        ResourcePlan::Expression(expression) => expression.to_token_stream().to_string(),
+        ResourcePlan::One(TextPlan::Expression(value)) => value.to_token_stream().to_string(),
     };
     let resource = Literal::string(&resource);
     let name = function.signature.ident.to_string();
@@ -212,7 +212,8 @@ fn site(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStr
     let several = plan.resource.has_several_names();
     let several = several.then(|| quote_spanned!(at_mixed_site=> .several_names()));
     // Their names in a text that is no literal are a mistake, which only the call can see.
-    let parameters = matches!(plan.resource, ResourcePlan::Expression(_)).then(|| {
+    let is_expression = matches!(plan.resource, ResourcePlan::One(TextPlan::Expression(_)));
+    let parameters = is_expression.then(|| {
         let names = function.parameters();
         let names = names.iter().map(|name| name.unraw().to_string());
         quote_spanned!(at_mixed_site=> .parameters(&[#(#names),*]))

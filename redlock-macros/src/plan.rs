@@ -14,7 +14,8 @@ pub(crate) struct LockPlan {
     /// The runtime's path: `::redlock_runtime` unless `crate = …` names another.
     pub runtime: TokenStream,
     pub resource: ResourcePlan,
-    pub note: Option<NotePlan>,
+    /// A text about the holder, for people.
+    pub note: Option<TextPlan>,
     /// The parameters for which the runtime has a setter.
     pub values: PlainValues,
     /// True for `if_locked = "skip"`.
@@ -29,15 +30,15 @@ impl LockPlan {
     /// would keep a second copy.
     pub(crate) fn uses_fields_or_expressions(&self) -> bool {
         let has_renamed = |template: &Template| !template.arguments.is_empty();
-        let of_resource = match &self.resource {
-            ResourcePlan::Template(template) => has_renamed(template),
-            ResourcePlan::All(templates) => templates.iter().any(has_renamed),
-            ResourcePlan::Expression(_) => true,
+        let is_one = |text: &TextPlan| match text {
+            TextPlan::Template(template) => has_renamed(template),
+            TextPlan::Expression(_) => true,
         };
-        let of_note = self.note.as_ref().is_some_and(|note| match note {
-            NotePlan::Template(template) => has_renamed(template),
-            NotePlan::Expression(_) => true,
-        });
+        let of_resource = match &self.resource {
+            ResourcePlan::One(text) => is_one(text),
+            ResourcePlan::All(templates) => templates.iter().any(has_renamed),
+        };
+        let of_note = self.note.as_ref().is_some_and(is_one);
         of_resource || of_note || self.values.expressions().next().is_some()
     }
 }
@@ -91,11 +92,9 @@ impl PlainValues {
 
 /// The name of the lock.
 pub(crate) enum ResourcePlan {
-    Template(Template),
+    One(TextPlan),
     /// Several names, locked all or none.
     All(Vec<Template>),
-    /// An expression of a type that is `Into<Resource>`.
-    Expression(Expr),
 }
 
 impl ResourcePlan {
@@ -105,10 +104,10 @@ impl ResourcePlan {
     }
 }
 
-/// A text about the holder, for people.
-pub(crate) enum NotePlan {
+/// The text of a resource or of a note.
+pub(crate) enum TextPlan {
     Template(Template),
-    /// An expression of a type that is `Display`.
+    /// An expression: of a resource, its type is `Into<Resource>`; of a note, `Display`.
     Expression(Expr),
 }
 

@@ -8,7 +8,7 @@ use syn::{Expr, ExprArray, Ident, Index, Lit, LitStr};
 use crate::errors::Errors;
 use crate::parameters::Key;
 use crate::placeholder_names::{Names, identifier};
-use crate::plan::{FormatArgument, NotePlan, ResourcePlan, Template};
+use crate::plan::{FormatArgument, ResourcePlan, Template, TextPlan};
 use crate::template::{Placeholder, scan};
 use crate::value::{bare, empty, literal, takes};
 
@@ -18,16 +18,9 @@ const MAX_NOTE: usize = 256;
 
 /// Checks the resource.
 pub(crate) fn resource(value: &Expr, names: &Names, errors: &mut Errors) -> Option<ResourcePlan> {
-    match (bare(value), literal(value)) {
-        (Expr::Array(array), _) => all(array, names, errors),
-        (_, Some(Lit::Str(written))) => {
-            template(Key::Resource, written, names, errors).map(ResourcePlan::Template)
-        }
-        (_, None | Some(Lit::ByteStr(_))) => Some(ResourcePlan::Expression(value.clone())),
-        (_, Some(_)) => {
-            errors.under(value, takes(Key::Resource, "a template or an expression"));
-            None
-        }
+    match bare(value) {
+        Expr::Array(array) => all(array, names, errors),
+        _ => text(Key::Resource, value, names, errors).map(ResourcePlan::One),
     }
 }
 
@@ -40,7 +33,8 @@ fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource
     }
     let is_text = |element| matches!(literal(element), Some(Lit::Str(_)));
     if !array.elems.iter().any(is_text) {
-        return Some(ResourcePlan::Expression(Expr::Array(array.clone())));
+        let expression = TextPlan::Expression(Expr::Array(array.clone()));
+        return Some(ResourcePlan::One(expression));
     }
     let mut templates: Vec<Template> = Vec::new();
     for element in &array.elems {
@@ -62,17 +56,16 @@ fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource
     (templates.len() == array.elems.len()).then_some(ResourcePlan::All(templates))
 }
 
-/// Checks the note.
-pub(crate) fn note(value: &Expr, names: &Names, errors: &mut Errors) -> Option<NotePlan> {
+/// Checks the value of the parameter `key`: a note, or a resource of one name.
+pub(crate) fn text(key: Key, value: &Expr, names: &Names, errors: &mut Errors) -> Option<TextPlan> {
     match literal(value) {
-        Some(Lit::Str(written)) => {
-            template(Key::Note, written, names, errors).map(NotePlan::Template)
-        }
+        Some(Lit::Str(written)) => template(key, written, names, errors).map(TextPlan::Template),
+        Some(Lit::ByteStr(_)) if key == Key::Resource => Some(TextPlan::Expression(value.clone())),
+        None => Some(TextPlan::Expression(value.clone())),
         Some(_) => {
-            errors.under(value, takes(Key::Note, "a template or an expression"));
+            errors.under(value, takes(key, "a template or an expression"));
             None
         }
-        None => Some(NotePlan::Expression(value.clone())),
     }
 }
 

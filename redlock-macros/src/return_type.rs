@@ -98,10 +98,6 @@ fn erase_impl_trait(ty: TokenStream) -> TokenStream {
     erased
 }
 
-fn inferred(span: Span) -> Type {
-    syn::parse_quote_spanned!(span=> _)
-}
-
 /// Returns the output of the future in a return type: `Ret` in `Pin<Box<dyn Future<Output = Ret> + Send>>`, `impl
 /// Future<Output = Ret>` and `BoxFuture<'_, Ret>`. `_` if the type does not show its output.
 pub(crate) fn future_output(output: &ReturnType) -> Type {
@@ -109,7 +105,7 @@ pub(crate) fn future_output(output: &ReturnType) -> Type {
         ReturnType::Default => None,
         ReturnType::Type(_, ty) => in_type(ty),
     };
-    found.unwrap_or_else(|| inferred(output.span()))
+    found.unwrap_or_else(|| syn::parse_quote_spanned!(output.span()=> _))
 }
 
 fn in_type(ty: &Type) -> Option<Type> {

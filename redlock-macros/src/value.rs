@@ -209,13 +209,9 @@ fn pools(value: &Expr, errors: &mut Errors) -> Option<PlainValue> {
         }
     };
     if array.elems.is_empty() {
-        errors.under(
-            value,
-            format!(
-                "{}, or leave it out for the default pools",
-                empty(Key::Pools)
-            ),
-        );
+        let empty = empty(Key::Pools);
+        let message = format!("{empty}, or leave it out for the default pools");
+        errors.under(value, message);
         return None;
     }
     let mut names: Vec<String> = Vec::new();

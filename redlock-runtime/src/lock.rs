@@ -8,7 +8,7 @@ use redlock_core::Resource;
 use redlock_core::peek::{ForceReleased, LockStatus};
 
 use crate::acquire::LockSpec;
-use crate::call::{OkOutput, result_rules, run_call};
+use crate::call::{MappedBody, result_rules, run_call};
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
@@ -70,7 +70,7 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 #[must_use = "nothing is locked before `acquire` or `run`"]
 pub struct Lock(pub(crate) LockSpec);
 
-for_each_parameter!(setters!(Lock));
+for_each_parameter!(setters!(Lock, it => it.0.options));
 
 impl Lock {
     /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show the name
@@ -149,10 +149,6 @@ impl Lock {
     pub fn options(mut self, options: LockOptions) -> Self {
         self.0.options = options.above(self.0.options);
         self
-    }
-
-    fn options_mut(&mut self) -> &mut LockOptions {
-        &mut self.0.options
     }
 
     /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
@@ -254,11 +250,8 @@ impl Lock {
             Ok(done) => tracing::warn!(%resource, site, outcome = %done, "released by force"),
             Err(error) => tracing::warn!(%resource, site, %error, "not released by force"),
         }
-        let of_call = |error| {
-            self.0
-                .error(LockErrorKind::of_acquire(error), Some(&registry))
-        };
-        released.map_err(of_call)
+        let released = released.map_err(LockErrorKind::of_acquire);
+        released.map_err(|kind| self.0.error(kind, Some(&registry)))
     }
 
     /// Acquires the lock, runs `body` under it, releases it.
@@ -281,7 +274,8 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future drops the body first, then releases.
     pub fn run<B: Future>(self, body: B) -> impl Future<Output = Result<B::Output, LockError>> {
-        run_call(self.0.begin(), OkOutput { body }, result_rules())
+        let body = MappedBody { body, map: Ok };
+        run_call(self.0.begin(), body, result_rules())
     }
 
     /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose

@@ -31,8 +31,8 @@ use crate::parameters::prelude::*;
 /// ```
 #[derive(PartialEq)]
 pub struct Site {
-    /// `module::function`; `None` for the object style.
-    function: Option<&'static str>,
+    /// `module::function`, also if it has a name; `None` for the object style.
+    pub(crate) function: Option<&'static str>,
     name: &'static str,
     file: &'static str,
     line: u32,
@@ -168,17 +168,12 @@ impl SiteKey {
         if let Some(site) = USED.read().get(&self) {
             return site;
         }
-        let Self {
-            name,
-            file,
-            line,
-            column,
-        } = self;
+        let Self { file, line, .. } = self;
         USED.write().entry(self).or_insert_with(|| {
-            let name = name.unwrap_or_else(|| format!("{file}:{line}").leak());
+            let name = self.name.unwrap_or_else(|| format!("{file}:{line}").leak());
             Box::leak(Box::new(Site {
                 function: None,
-                ..Site::new(name, file, line, column, "")
+                ..Site::new(name, file, line, self.column, "")
             }))
         })
     }
@@ -230,11 +225,6 @@ impl Site {
     /// ```
     pub fn site_name(&self) -> &'static str {
         self.name
-    }
-
-    /// Returns the path of the function, also if it has a name; `None` for the object style.
-    pub(crate) fn function(&self) -> Option<&'static str> {
-        self.function
     }
 
     /// `src/orders.rs:12:1`

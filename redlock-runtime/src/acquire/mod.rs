@@ -55,7 +55,7 @@ struct Acquire {
 const SPLIT_RETRIES: u32 = 5;
 
 // For the values that the attribute gives as expressions.
-for_each_parameter!(setters!(LockSpec));
+for_each_parameter!(setters!(LockSpec, it => it.options));
 
 impl LockSpec {
     /// Specifies a lock on `resource` for the code at `site`.
@@ -84,21 +84,20 @@ impl LockSpec {
         self
     }
 
-    fn options_mut(&mut self) -> &mut LockOptions {
-        &mut self.options
-    }
-
     /// Returns the error of this lock, in a registry if there is one.
     pub(crate) fn error(&self, kind: LockErrorKind, registry: Option<&Registry>) -> LockError {
         let context = registry.map(|registry| &registry.shared.context);
         LockError::new(kind, &self.resource, self.site, context)
     }
 
+    /// Returns the registry of the calling code.
+    pub(crate) fn registry(&self) -> Result<Registry, LockError> {
+        scope::current().ok_or_else(|| self.error(LockErrorKind::NotInitialized, None))
+    }
+
     /// Returns the registry of the calling code, and the nodes of the lock.
     pub(crate) fn registry_and_nodes(&self) -> Result<(Registry, NodeSet), LockError> {
-        let Some(registry) = scope::current() else {
-            return Err(self.error(LockErrorKind::NotInitialized, None));
-        };
+        let registry = self.registry()?;
         let pools = &registry.shared.pools;
         match pools.nodes(self.site, self.pools.as_deref()) {
             Ok(nodes) => Ok((registry, nodes)),
@@ -161,15 +160,11 @@ impl LockSpec {
         }
         check_ttl(request.ttl, shared.context.max_ttl).map_err(LockErrorKind::Invalid)?;
         let counts = parameters.counts.unwrap_or(Counts::Success);
-        let outer = match chain::innermost() {
-            None => None,
-            Some(chain) => {
-                let holder = outer_holder(&chain, site, &request, &nodes);
-                let holder = holder.map_err(LockErrorKind::Invalid)?;
-                // `None` if the lease ended at this moment.
-                holder.and_then(|link| link.lease.core.join())
-            }
-        };
+        let innermost = chain::innermost();
+        let holder = outer_holder(innermost.as_ref(), site, &request, &nodes);
+        let holder = holder.map_err(LockErrorKind::Invalid)?;
+        // `None` if the lease ended at this moment.
+        let outer = holder.and_then(|link| link.lease.core.join());
         let policy = LeasePolicy {
             on_lost: parameters.on_lost,
             counts: request.once_per.map(|_| counts),
@@ -198,7 +193,7 @@ impl Acquire {
         let shared = &*self.registry.shared;
         let journal = shared.journal.as_ref();
         let mut acquiring = AcquireTelemetry::begin(site, args, journal);
-        let span = acquiring.span().clone();
+        let span = acquiring.span.clone();
         let (core, place) = match self.lock(outer).instrument(span).await {
             Ok(held) => held,
             Err(kind) => {

@@ -19,14 +19,14 @@ use crate::site::Site;
 /// [`Invalid`] if an outer lease conflicts with the request and cannot serve it. The error names
 /// both.
 pub(crate) fn outer_holder(
-    innermost: &Arc<ChainLink>,
+    innermost: Option<&Arc<ChainLink>>,
     site: &'static Site,
     request: &Request,
     nodes: &NodeSet,
 ) -> Result<Option<Arc<ChainLink>>, Invalid> {
     let mut in_the_way = None;
     let inner = site.site_name();
-    for link in outwards(Some(innermost)) {
+    for link in outwards(innermost) {
         // A lease of another registry is on other nodes.
         if link.lease.is_over() {
             continue;

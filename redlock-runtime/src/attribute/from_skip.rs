@@ -3,7 +3,7 @@
 use redlock_core::logging::log_throttled;
 
 use crate::error::LockError;
-use crate::telemetry::{figure, kind_of, name_of};
+use crate::telemetry::{figure, kind_of};
 
 /// A return type with a value for a call that was skipped. A function with
 /// `if_locked = "skip"` returns that value if the lock is held, or if the job of a lock with
@@ -116,7 +116,7 @@ fn log(error: &LockError) {
         (site, kind),
         ERROR,
         "not run to its end: its lock failed, though no other client holds it",
-        site = name_of(error.site()),
+        %site,
         %error
     );
 }

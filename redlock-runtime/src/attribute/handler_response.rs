@@ -5,23 +5,22 @@
 //! carry a lock error itself is returned as it is: its author decides how the error looks.
 //!
 //! The choice is made for each handler when it is compiled. `(&&&probe).__redlock_choose()` calls the method of
-//! the first of these traits that the probe has. No trait of a user has a method of this name:
+//! the first of these implementations that the probe has. No trait of a user has a method of this name:
 //!
 //! | trait | implemented for | if the body's value is | the body |
 //! |---|---|---|---|
-//! | [`CarriesItself`] | `&&Probe<F>` | [`FromLockError`] | stays as it is |
+//! | [`StaysAsItIs`] | `&&Probe<F>` | [`FromLockError`] | stays as it is |
 //! | [`IsResponse`](into_response::IsResponse) | `&Probe<F>` | a response of the framework, whose feature is on | answers |
-//! | [`IsAnything`] | `Probe<F>` | anything | stays as it is, and rustc reports the value |
+//! | [`StaysAsItIs`] | `Probe<F>` | anything | stays as it is, and rustc reports the value |
 
 #![allow(missing_docs, reason = "hidden, and described above")]
 #![allow(clippy::unused_self, reason = "the receiver is the choice")]
 
 use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use crate::attribute::from_lock_error::FromLockError;
+use crate::call::MappedBody;
 use crate::error::LockError;
 
 /// The response of a handler: its body's, or that of the lock's error.
@@ -35,26 +34,6 @@ pub enum HandlerResponse<T> {
 impl<T> FromLockError for HandlerResponse<T> {
     fn from_lock_error(error: LockError) -> Self {
         Self::Refused(error)
-    }
-}
-
-pin_project_lite::pin_project! {
-    /// A body whose value becomes a [`HandlerResponse`].
-    #[must_use = "futures do nothing unless awaited"]
-    pub struct HandlerBody<F> {
-        #[pin]
-        body: F,
-    }
-}
-
-impl<F: Future> Future for HandlerBody<F> {
-    type Output = HandlerResponse<F::Output>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.project()
-            .body
-            .poll(context)
-            .map(HandlerResponse::Value)
     }
 }
 
@@ -80,26 +59,23 @@ impl AsItIs {
 pub struct AsHandlerResponse;
 
 impl AsHandlerResponse {
-    pub fn wrap<F: Future>(self, body: F) -> HandlerBody<F> {
-        HandlerBody { body }
+    pub fn wrap<F: Future>(self, body: F) -> impl Future<Output = HandlerResponse<F::Output>> {
+        let map = HandlerResponse::Value;
+        MappedBody { body, map }
     }
 }
 
-pub trait CarriesItself {
+pub trait StaysAsItIs {
     fn __redlock_choose(&self) -> AsItIs;
 }
 
-impl<F: Future<Output: FromLockError>> CarriesItself for &&Probe<F> {
+impl<F: Future<Output: FromLockError>> StaysAsItIs for &&Probe<F> {
     fn __redlock_choose(&self) -> AsItIs {
         AsItIs
     }
 }
 
-pub trait IsAnything {
-    fn __redlock_choose(&self) -> AsItIs;
-}
-
-impl<F> IsAnything for Probe<F> {
+impl<F> StaysAsItIs for Probe<F> {
     fn __redlock_choose(&self) -> AsItIs {
         AsItIs
     }
@@ -107,7 +83,7 @@ impl<F> IsAnything for Probe<F> {
 
 /// For `impl IntoResponse`.
 pub mod into_response {
-    pub use super::{CarriesItself, IsAnything};
+    pub use super::StaysAsItIs;
 
     /// Implemented in `http/axum.rs`.
     pub trait IsResponse {
@@ -117,7 +93,7 @@ pub mod into_response {
 
 /// For `impl Responder`.
 pub mod responder {
-    pub use super::{CarriesItself, IsAnything};
+    pub use super::StaysAsItIs;
 
     /// Implemented in `http/actix.rs`.
     pub trait IsResponse {

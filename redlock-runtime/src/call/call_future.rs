@@ -128,18 +128,21 @@ impl<F: Future> PollBody for BodyForPoll<'_, F> {
 }
 
 pin_project! {
-    /// A body whose value is `Ok`. An `async` block would store the body twice.
-    pub(crate) struct OkOutput<B> {
+    /// A body whose value is mapped. An `async` block would store the body twice.
+    #[must_use = "futures do nothing unless awaited"]
+    pub(crate) struct MappedBody<B, M> {
         #[pin]
         pub(crate) body: B,
+        pub(crate) map: M,
     }
 }
 
-impl<B: Future> Future for OkOutput<B> {
-    type Output = Result<B::Output, LockError>;
+impl<B: Future, M: Fn(B::Output) -> T, T> Future for MappedBody<B, M> {
+    type Output = T;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.project().body.poll(context).map(Ok)
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let this = self.project();
+        this.body.poll(context).map(this.map)
     }
 }
 

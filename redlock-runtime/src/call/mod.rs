@@ -10,7 +10,7 @@ mod lease_slot;
 mod request;
 
 pub use call_future::{KeepsValueUntilRelease, ReturnRules, run_call};
-pub(crate) use call_future::{OkOutput, result_rules};
+pub(crate) use call_future::{MappedBody, result_rules};
 pub use call_state::CallState;
 pub use lease_slot::LeaseSlot;
 pub(crate) use request::{AcquireFuture, leave_request};

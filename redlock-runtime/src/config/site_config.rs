@@ -49,10 +49,6 @@ impl SiteConfig {
         self
     }
 
-    fn options_mut(&mut self) -> &mut LockOptions {
-        &mut self.options
-    }
-
     pub(crate) fn above(self, lower: Self) -> Self {
         Self {
             pools: self.pools.or(lower.pools),
@@ -73,7 +69,7 @@ impl SiteConfig {
     }
 }
 
-for_each_parameter!(setters!(SiteConfig));
+for_each_parameter!(setters!(SiteConfig, it => it.options));
 
 /// The pools stay those that the attribute names.
 impl From<LockOptions> for SiteConfig {

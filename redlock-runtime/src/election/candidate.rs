@@ -17,7 +17,7 @@ use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeaseEnd, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
-use crate::registry::{Registry, scope};
+use crate::registry::{Candidacy, Registry};
 use crate::telemetry::{GaugeCount, count_in_gauge, figure};
 
 /// The parameters of a lock that an election accepts. All others are its own: with `permits` or a `mode`
@@ -174,9 +174,7 @@ struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     fn enter(election: &'a Election) -> Result<Self, LockError> {
         let mut spec = election.spec.clone();
-        let Some(registry) = scope::current() else {
-            return Err(spec.error(LockErrorKind::NotInitialized, None));
-        };
+        let registry = spec.registry()?;
         let checked = election.check();
         checked.map_err(|it| spec.error(LockErrorKind::Invalid(it), Some(&registry)))?;
         let shared = &registry.shared;
@@ -190,10 +188,15 @@ impl<'a> Candidate<'a> {
         let site = spec.site.site_name();
         figure!(gauge LEADING { site: site } increment(0));
         figure!(counter TERMS { site: site } increment(0));
-        let value = election.value.as_deref().map(str::to_owned);
-        let number = shared
-            .elections
-            .enter(spec.resource.clone(), spec.site, value);
+        let candidacy = Candidacy {
+            resource: spec.resource.clone(),
+            site: spec.site,
+            value: election.value.as_deref().map(str::to_owned),
+            leading_for: None,
+            fencing_token: None,
+            began: None,
+        };
+        let number = shared.elections.enter(candidacy);
         Ok(Self {
             election,
             parameters: spec.options.above(shared.defaults).decided(false),

@@ -42,12 +42,12 @@ mod candidate;
 mod term;
 mod watch;
 
-use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Resource;
+use redlock_core::debug::debug_in_part;
 use tokio::sync::SetOnce;
 
 use crate::acquire::LockSpec;
@@ -216,11 +216,4 @@ impl Election {
     }
 }
 
-impl fmt::Debug for Election {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Election")
-            .field("resource", &self.spec.resource)
-            .field("site", &self.spec.site)
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(Election, it => resource: it.spec.resource, site: it.spec.site);

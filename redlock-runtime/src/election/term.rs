@@ -1,9 +1,9 @@
 //! Defines a term: one leader's time in office, as its body sees it.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use redlock_core::debug::debug_in_part;
 use redlock_core::env::{Clock, Moment};
 use tokio::sync::SetOnce;
 
@@ -162,11 +162,4 @@ impl Term {
     }
 }
 
-impl fmt::Debug for Term {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Term")
-            .field("lease", &self.shared.lease)
-            .field("reason_to_end", &self.reason_to_end())
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(Term, it => lease: it.shared.lease, reason_to_end: it.reason_to_end());

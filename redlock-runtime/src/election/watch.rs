@@ -1,9 +1,9 @@
 //! Watches who leads.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::debug::debug_in_part;
 use redlock_core::env::{Clock, Moment};
 use redlock_core::node::Remaining;
 use redlock_core::peek::{Holder, LockStatus};
@@ -185,11 +185,7 @@ impl LeaderWatch {
     }
 }
 
-impl fmt::Debug for LeaderWatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LeaderWatch").field(&self.status()).finish()
-    }
-}
+debug_in_part!(LeaderWatch, it => status: it.status());
 
 /// The background task of one watch.
 struct WatchTask {

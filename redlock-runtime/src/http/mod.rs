@@ -10,7 +10,7 @@ use std::time::Duration;
 use redlock_core::logging::log_throttled;
 
 use crate::error::LockError;
-use crate::telemetry::{kind_of, name_of};
+use crate::telemetry::kind_of;
 
 pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 
@@ -52,7 +52,7 @@ fn log_internal(error: &LockError) {
         (error.site().site_name(), kind_of(error)),
         ERROR,
         "a request failed because of its lock",
-        site = name_of(error.site()),
+        site = %error.site().site_name(),
         %error
     );
 }

@@ -9,7 +9,6 @@ use redlock_core::logging::log_throttled;
 use super::chain::CallChain;
 use super::{Lease, LeaseEnd, RunStage};
 use crate::error::LockError;
-use crate::telemetry::name_of;
 
 /// Watches the lease of a body, and keeps the body's place in the call chain.
 pub(crate) struct BodyUnderLease {
@@ -67,7 +66,7 @@ impl BodyUnderLease {
             (lease.site().site_name(), over.as_str()),
             WARN,
             "lost: the lock ended before its body",
-            site = name_of(lease.site()),
+            site = %lease.site().site_name(),
             resource = %lease.resource(), token = lease.token_id(), reason = %over,
             body = if has_returned { "ended late" } else { "was cancelled" }
         );

@@ -4,12 +4,12 @@ mod body;
 pub(crate) mod chain;
 mod handle;
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use redlock_core::debug::debug_in_part;
 use redlock_core::lease::{OnLost, Released};
 use redlock_core::logging::log_throttled;
 use redlock_core::process::is_forked;
@@ -24,7 +24,7 @@ use crate::error::RegistryContext;
 use crate::parameters::Counts;
 use crate::registry::held::HeldPlace;
 use crate::site::Site;
-use crate::telemetry::{HoldTelemetry, figure, name_of};
+use crate::telemetry::{HoldTelemetry, figure};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -90,7 +90,7 @@ impl Lease {
             context,
             site,
         };
-        let stage = if place.is_for_body() {
+        let stage = if place.had_body {
             RunStage::NotBegun
         } else {
             RunStage::Bare
@@ -117,7 +117,7 @@ impl Lease {
 
     /// Returns the span in which a body runs.
     pub(crate) fn span(&self) -> &tracing::Span {
-        self.holding.span()
+        &self.holding.span
     }
 
     /// Returns a handle to keep or pass on.
@@ -193,7 +193,7 @@ impl Lease {
                 site,
                 WARN,
                 "release not confirmed by a majority; the nodes drop the keys at the ttl",
-                site = name_of(self.site()),
+                %site,
                 resource = %self.resource(), token = self.token_id()
             );
         }
@@ -216,8 +216,4 @@ impl Deref for Lease {
     }
 }
 
-impl fmt::Debug for Lease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lease").field(&self.handle).finish()
-    }
-}
+debug_in_part!(Lease, it => handle: it.handle);

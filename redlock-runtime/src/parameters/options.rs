@@ -181,10 +181,6 @@ impl LockOptions {
     pub fn new() -> Self {
         Self::NONE
     }
-
-    fn options_mut(&mut self) -> &mut Self {
-        self
-    }
 }
 
-for_each_parameter!(setters!(LockOptions));
+for_each_parameter!(setters!(LockOptions, it => it));

@@ -1,9 +1,9 @@
 //! The setters that come from the table.
 
-/// `for_each_parameter!(setters!(Lock));` gives `Lock` a setter for each parameter. Its method
-/// `options_mut` returns its options.
+/// `for_each_parameter!(setters!(Lock, it => it.0.options));` gives `Lock` a setter for each parameter. The
+/// expression is the place of its options.
 macro_rules! setters {
-    (($owner:ident) $(
+    (($owner:ident, $it:ident => $options:expr) $(
         $(#[$doc:meta])+
         $name:ident: $type:ty
             $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?
@@ -16,9 +16,9 @@ macro_rules! setters {
                     mut self,
                     $name: $crate::parameters::argument!($type $(, from $from)?),
                 ) -> Self {
-                    let options = self.options_mut();
-                    options.$name = Some($name.into());
-                    $( options.$other = None; )?
+                    let $it = &mut self;
+                    $options.$name = Some($name.into());
+                    $( $options.$other = None; )?
                     self
                 }
             )+

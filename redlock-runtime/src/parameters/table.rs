@@ -20,11 +20,11 @@
 //! `default_pools`, and `[defaults]` has none. `Lock`, `SiteConfig` and `Site` have it beside the
 //! parameters of this table.
 
-/// `for_each_parameter!(setters!(Lock));` hands all rows to the macro `setters`.
+/// `for_each_parameter!(const_setters!(Site));` hands all rows to the macro `const_setters`.
 macro_rules! for_each_parameter {
-    ($make:ident!($($of:ident)?)) => {
+    ($make:ident!($($of:tt)*)) => {
         $make! {
-            ($($of)?)
+            ($($of)*)
 
             /// The auto-release time: the nodes free the lock by themselves when it has passed.
             /// Default: [`DEFAULT_TTL`](crate::parameters::DEFAULT_TTL).

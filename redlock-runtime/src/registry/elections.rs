@@ -36,7 +36,7 @@ pub struct Candidacy {
     /// The fencing token of the present term.
     pub fencing_token: Option<FencingToken>,
     /// The beginning of the present term.
-    began: Option<Moment>,
+    pub(crate) began: Option<Moment>,
 }
 
 /// The candidacies of one registry by number, in the order in which they began.
@@ -45,20 +45,7 @@ pub(crate) struct Elections(Mutex<BTreeMap<u64, Candidacy>>);
 
 impl Elections {
     /// Adds a candidacy, and returns its number.
-    pub(crate) fn enter(
-        &self,
-        resource: Resource,
-        site: &'static Site,
-        value: Option<String>,
-    ) -> u64 {
-        let candidacy = Candidacy {
-            resource,
-            site,
-            value,
-            leading_for: None,
-            fencing_token: None,
-            began: None,
-        };
+    pub(crate) fn enter(&self, candidacy: Candidacy) -> u64 {
         let mut candidacies = self.0.lock();
         let last = candidacies.last_key_value();
         let number = last.map_or(0, |(last, _)| last + 1);

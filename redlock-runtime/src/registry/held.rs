@@ -51,7 +51,7 @@ pub(crate) struct HeldPlace {
     table: Arc<HeldTable>,
     id: u64,
     /// True if a body was to run under the lease from the beginning.
-    had_body: bool,
+    pub(crate) had_body: bool,
 }
 
 impl HeldTable {
@@ -234,11 +234,6 @@ impl HeldEntry {
 }
 
 impl HeldPlace {
-    /// True if the lock was acquired for a body.
-    pub(crate) fn is_for_body(&self) -> bool {
-        self.had_body
-    }
-
     /// Notes that a body runs under the lease from here on. False if it may not run, because the lease is about to be
     /// released.
     pub(crate) fn set_has_body(&self) -> bool {

@@ -15,6 +15,7 @@ mod site_report;
 
 use std::sync::Arc;
 
+use redlock_core::debug::debug_in_part;
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 
@@ -281,7 +282,7 @@ impl Registry {
     /// # Cancellation
     /// Dropping the future drops `future`.
     pub async fn scope<F: Future>(self, future: F) -> F::Output {
-        scope::task(self, future).await
+        scope::TASK.scope(self, future).await
     }
 
     /// Uses this registry for every call that this thread makes, until the guard is dropped.
@@ -299,10 +300,4 @@ impl Registry {
     }
 }
 
-impl std::fmt::Debug for Registry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registry")
-            .field("votes", &self.votes())
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(Registry, it => votes: it.votes());

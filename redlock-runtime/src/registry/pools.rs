@@ -82,11 +82,8 @@ impl Pools {
         names: Option<&[String]>,
     ) -> Result<NodeSet, LockErrorKind> {
         let known = self.by_site.get(&site.address());
-        match (
-            known.and_then(|(_, nodes)| nodes.as_ref()),
-            names,
-            site.pool_names(),
-        ) {
+        let known = known.and_then(|(_, nodes)| nodes.as_ref());
+        match (known, names, site.pool_names()) {
             (Some(nodes), _, _) => Ok(Arc::clone(nodes)),
             (None, Some(names), _) => set_of(&self.by_name, names),
             (None, None, Some(names)) => set_of(&self.by_name, names),

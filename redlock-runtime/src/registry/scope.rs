@@ -8,7 +8,6 @@
 //! A lease knows its registry, so "below a held lease" is asked for each registry by itself.
 
 use std::cell::RefCell;
-use std::future::Future;
 use std::sync::Arc;
 #[cfg(feature = "testing")]
 use std::sync::OnceLock;
@@ -19,7 +18,8 @@ use redlock_core::process::is_forked;
 use super::Registry;
 
 tokio::task_local! {
-    static TASK: Registry;
+    /// See [`Registry::scope`].
+    pub(super) static TASK: Registry;
 }
 
 thread_local! {
@@ -28,11 +28,6 @@ thread_local! {
 
 /// Set by `init`. It stays after a shutdown, so that late calls are told of it.
 static GLOBAL: RwLock<Option<Registry>> = RwLock::new(None);
-
-/// Runs `future` with `registry` as the task's registry.
-pub(super) async fn task<F: Future>(registry: Registry, future: F) -> F::Output {
-    TASK.scope(registry, future).await
-}
 
 /// See [`Registry::enter`].
 ///

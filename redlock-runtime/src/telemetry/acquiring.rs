@@ -13,7 +13,7 @@ use tracing::field::Empty;
 use tracing::{Span, debug, info_span};
 
 use super::journal::{Journal, JournalLine};
-use super::{GaugeCount, HoldTelemetry, count_in_gauge, figure, kind_of, mark_failed, name_of};
+use super::{GaugeCount, HoldTelemetry, count_in_gauge, figure, kind_of, mark_failed};
 use crate::error::{LockError, Reason};
 use crate::parameters::Mode;
 use crate::site::Site;
@@ -29,7 +29,7 @@ pub(crate) struct AcquireArgs<'a> {
 
 /// The telemetry of one acquisition, from the call to its end. A drop before the end counts as cancelled.
 pub(crate) struct AcquireTelemetry {
-    span: Span,
+    pub(crate) span: Span,
     site: &'static Site,
     /// The label of the lock's kind.
     kind: &'static str,
@@ -63,10 +63,6 @@ impl AcquireTelemetry {
         }
     }
 
-    pub(crate) fn span(&self) -> &Span {
-        &self.span
-    }
-
     /// Records that the caller has the lock, or a share of its caller's lease.
     pub(crate) fn record_acquired(mut self, lease: &LeaseHandle) -> HoldTelemetry {
         let (site, kind) = (self.site.site_name(), self.kind);
@@ -94,7 +90,7 @@ impl AcquireTelemetry {
         }
         let entered = self.span.enter();
         debug!(
-            site = name_of(self.site),
+            %site,
             resource = %lease.resource(), token = lease.token_id(),
             votes = %votes(), attempts = lease.attempts(), waited = ?lease.waited(),
             "{text}",
@@ -165,7 +161,7 @@ pub(crate) fn record_early_refusal(
     span.record("redlock.outcome", outcome);
     mark_failed(&span, outcome);
     figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
-    debug!(site = name_of(site), %resource, reason = %Reason(error), "not locked");
+    debug!(site = %name, %resource, reason = %Reason(error), "not locked");
 }
 
 /// Begins the span of an acquisition. A call that is refused early has no `args`.
@@ -175,10 +171,10 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
         otel.kind = "client",
         otel.status_code = Empty,
         error.type = Empty,
-        code.function.name = site.function(),
+        code.function.name = site.function,
         code.file.path = site.file(),
         code.line.number = site.line(),
-        redlock.site = name_of(site),
+        redlock.site = %site.site_name(),
         redlock.resource = %resource,
         redlock.pools = args.map(|args| names(args.nodes)),
         redlock.mode = args.and_then(|args| Mode::of(args.request.kind)).map(Mode::as_str),
@@ -196,7 +192,7 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
 /// holders, concern operators: a holder that died causes them until its keys expire. A call that its function skips is
 /// as planned.
 fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error: &LockError) {
-    let site_name = name_of(site);
+    let name = site.site_name();
     let (throttle, reason) = (error.throttle(), Reason(error));
     if error.is_unavailable() {
         log_throttled!(
@@ -204,19 +200,19 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
             names(nodes),
             WARN,
             "not locked",
-            site = site_name, %resource, %reason
+            site = %name, %resource, %reason
         );
     } else if !error.is_contended() && !error.is_already_run() {
-        debug!(site = site_name, %resource, %reason, "not locked");
+        debug!(site = %name, %resource, %reason, "not locked");
     } else if site.skips {
-        debug!(site = site_name, %resource, %reason, "skipped");
+        debug!(site = %name, %resource, %reason, "skipped");
     } else {
         log_throttled!(
             throttle,
-            site.site_name(),
+            name,
             INFO,
             "not locked",
-            site = site_name, %resource, %reason
+            site = %name, %resource, %reason
         );
     }
 }

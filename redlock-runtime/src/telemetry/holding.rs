@@ -11,13 +11,14 @@ use tracing::field::Empty;
 use tracing::{Span, info_span};
 
 use super::journal::JournalLine;
-use super::{GaugeCount, count_in_gauge, figure, mark_failed, name_of};
+use super::{GaugeCount, count_in_gauge, figure, mark_failed};
 use crate::parameters::Mode;
 use crate::site::Site;
 
 /// The telemetry of a held lease, from its acquisition until its holder drops it.
 pub(crate) struct HoldTelemetry {
-    span: Span,
+    /// The span in which the body runs.
+    pub(crate) span: Span,
     labels: Labels,
     /// The time for which a caller above had held the lease when this call joined it.
     before: Duration,
@@ -45,7 +46,7 @@ impl HoldTelemetry {
             "redlock.hold",
             otel.status_code = Empty,
             error.type = Empty,
-            redlock.site = name_of(site),
+            redlock.site = %name,
             redlock.resource = %lease.resource(),
             redlock.mode = Mode::of(lease.kind()).map(Mode::as_str),
             redlock.token = lease.token_id(),
@@ -65,11 +66,6 @@ impl HoldTelemetry {
                 kind: kind
             }),
         }
-    }
-
-    /// Returns the span in which the body runs.
-    pub(crate) fn span(&self) -> &Span {
-        &self.span
     }
 
     /// Records how the body ended.

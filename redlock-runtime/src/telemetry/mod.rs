@@ -13,13 +13,11 @@ pub(crate) mod journal;
 pub(crate) mod metrics;
 
 use tracing::Span;
-use tracing::field::{DisplayValue, display};
 
 pub(crate) use acquiring::{AcquireArgs, AcquireTelemetry, record_early_refusal};
 pub(crate) use holding::HoldTelemetry;
 
 use crate::error::{LockError, LockErrorKind};
-use crate::site::Site;
 
 /// Returns the kind of an error as a word.
 pub(crate) fn kind_of(error: &LockError) -> &'static str {
@@ -33,11 +31,6 @@ pub(crate) fn kind_of(error: &LockError) -> &'static str {
         LockErrorKind::UnknownPool { .. } => "unknown_pool",
         LockErrorKind::Invalid(_) => "invalid",
     }
-}
-
-/// Returns a site's name, as logs show it.
-pub(crate) fn name_of(site: &'static Site) -> DisplayValue<&'static str> {
-    display(site.site_name())
 }
 
 /// Marks a span as failed.

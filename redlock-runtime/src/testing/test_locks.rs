@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use redlock_core::debug::debug_in_part;
 use redlock_core::env::{Clock, Entropy};
 use redlock_core::testing::every_key;
 use redlock_core::{Environment, LeaseHandle, MemoryNode, Resource};
@@ -621,11 +622,7 @@ impl Default for TestLocks {
     }
 }
 
-impl fmt::Debug for TestLocks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.shared.registry.fmt(f)
-    }
-}
+debug_in_part!(TestLocks, it => registry: it.shared.registry);
 
 impl Drop for TestLocksShared {
     fn drop(&mut self) {

@@ -91,10 +91,8 @@ impl Config {
                 }
             };
             if let Some(other) = by_server.insert(address.server(), name) {
-                problems.push(format!(
-                    "{place}{}",
-                    same_node(other, name, address.server())
-                ));
+                let same = same_node(other, name, address.server());
+                problems.push(place + &same);
             }
             self.check_pool(name, pool, &address, problems);
             addresses.insert(name.clone(), address);
@@ -187,13 +185,11 @@ impl Config {
             );
         }
         for (name, kind) in decided.kinds() {
-            refuse(
-                name,
-                &format!(
-                    "`{name}` would make {kind} of every lock of the service, also of those whose bodies rely on being \
-                     alone; set it for one function, under `[sites]` or in its attribute"
-                ),
+            let why = format!(
+                "`{name}` would make {kind} of every lock of the service, also of those whose bodies rely on being \
+                 alone; set it for one function, under `[sites]` or in its attribute"
             );
+            refuse(name, &why);
         }
     }
 }
