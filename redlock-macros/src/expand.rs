@@ -37,6 +37,7 @@ use crate::return_type::Output;
 //         );
 //         let slot = &LeaseSlot::new();
 //         let body = async move {
+//             // Types `return`, and makes the body own its arguments. It never runs.
 //             if let Some(ret) = None::<Result<Receipt, AppError>> {
 //                 capture!(id);
 //                 return ret;

@@ -35,8 +35,8 @@ pub(super) async fn acquire(
     // A late caller does not compete for the lock.
     acquirer.check_run(acquirer.budget.end).await?;
     let lease = acquirer.compete().await?;
-    // This look finds the record of a holder that ran, because the record went ahead on the same connection. The caller's own limit does not bound it: a
-    // caller that got the lock at the last moment would run the job again.
+    // This look finds the record of a holder that ran, because the record went ahead on the same connection. The
+    // caller's own limit does not bound it: a caller that got the lock at the last moment would run the job again.
     if let Err(already_run) = acquirer.check_run(None).await {
         lease.release().await;
         return Err(already_run);
@@ -136,9 +136,10 @@ impl<'a> Acquirer<'a> {
                 // The release goes ahead of the acquisition on each connection, in the same round trip.
                 claim.release();
             }
-            let met = let_others_go_first(&turn, &self.lock, self.budget.last_attempt).await;
-            let is_break = met.is_some();
-            let attempted = match met {
+            let other_process =
+                let_others_go_first(&turn, &self.lock, self.budget.last_attempt).await;
+            let is_break = other_process.is_some();
+            let attempted = match other_process {
                 Some(refusal) => Err(refusal),
                 None => self.ask_nodes(&turn).await?,
             };
@@ -191,7 +192,7 @@ impl<'a> Acquirer<'a> {
         let environment = &refusal.lock.context.environment;
         let budget = &mut self.budget;
         let is_unanswered = refusal.is_unanswered(environment.now());
-        let next = match budget.next_attempt(environment, is_unanswered) {
+        let next = match budget.next_pause(environment, is_unanswered) {
             None if budget.splits > 0 && refusal.is_split().await => {
                 budget.next_after_split(environment)
             }

@@ -65,7 +65,7 @@ pub(crate) async fn attempt(
             if !remaining.is_zero() && remaining >= request.min_validity {
                 let token_at = |count| FencingToken::new(protocol.fencing_token_at(count));
                 let validity = Validity {
-                    acquired_at: started,
+                    attempt_began: started,
                     granted_at: now,
                     deadline,
                     expiring: third_left(started, deadline),

@@ -43,7 +43,7 @@ impl LeaseHandle {
 
     /// Returns the time since the winning attempt began.
     pub fn held_for(&self) -> Duration {
-        let began = self.shared.granted.acquired_at;
+        let began = self.shared.granted.attempt_began;
         self.shared.now().saturating_since(began)
     }
 

@@ -53,7 +53,7 @@ pub enum Released {
 impl Lease {
     pub(crate) fn new(shared: LeaseShared) -> Self {
         let shared = Arc::new(shared);
-        let began = shared.granted.acquired_at;
+        let began = shared.granted.attempt_began;
         let mut lease = Self::of(LeaseHandle {
             shared: Arc::clone(&shared),
         });
@@ -134,7 +134,7 @@ impl Lease {
                 Err(ExtendError::Unavailable(failed)) => failed,
                 Err(other) => return Err(other),
             };
-            let Some(next) = budget.next_attempt(environment, false) else {
+            let Some(next) = budget.next_pause(environment, false) else {
                 return Err(ExtendError::Unavailable(Unavailable {
                     attempts: budget.attempts,
                     waited: budget.waited(environment),

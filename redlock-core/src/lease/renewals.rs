@@ -1,7 +1,8 @@
 //! Renewal: leases that extend themselves.
 //!
 //! One task of a client waits until the first of its leases is due, and spawns that lease's extension. An acquisition
-//! wakes the task only if its lease is due sooner than all others. The task ends with the last renewal.
+//! wakes the task only if its lease is due sooner than all others. The task ends when no lease waits to be due, and
+//! `schedule` starts it again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

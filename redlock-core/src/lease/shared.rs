@@ -92,7 +92,8 @@ impl LeaseState {
     }
 
     /// Records why the lease is over, unless it is over already. Returns the turn, so that the caller drops it outside of
-    /// the mutex, and the next in line may ask the nodes. A lease past its deadline has expired, whichever other end is noticed later.
+    /// the mutex, and the next in line may ask the nodes. A lease past its deadline has expired, whichever other end is
+    /// noticed later.
     fn end(&mut self, over: LeaseEnd, now: Moment) -> Option<Turn> {
         if self.over_at(now).is_some() {
             return None;

@@ -62,7 +62,7 @@ pub enum RetryLimit {
     /// The number of retries after the first attempt.
     Count(u32),
     /// The time since the first attempt began. A hard bound. The time is for a holder: the
-    /// caller gives up earlier if no majority of the nodes answers the default number of retries in a row.
+    /// caller gives up earlier if no majority of the nodes answers two retries in a row.
     Wait(Duration),
     /// Never, also if no majority of the nodes answers.
     Forever,

@@ -47,7 +47,7 @@ pub struct Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// An acquisition. No node sends it again after its release was submitted, and an error is a vote
-    /// against the holder.
+    /// against the caller.
     Takes,
     /// An extension, the confirmation of a fencing token, or a record. If it is lost, its caller asks
     /// again or does without, so no node owes it.
@@ -55,8 +55,8 @@ pub enum Effect {
     /// Puts a key back that a node has lost. A node sends it once at most.
     PutsBack,
     /// A release, or the withdrawal of what a waiting caller left. It is delivered in the end, or owed
-    /// until this time has passed since its submission: then the keys have expired. It also undoes what
-    /// no call with its token took.
+    /// until this time has passed since its submission: then the keys have expired. It deletes the
+    /// keys with its token, also if the node has seen no acquisition with it.
     Undoes(Duration),
     /// A question, or a forced release. If it is lost, its caller is told.
     Looks,

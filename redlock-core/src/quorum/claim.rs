@@ -233,7 +233,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.release().is_some() {
-            share_woken_tasks(); // The woken waiter may starve otherwise.
+            share_woken_tasks(); // The woken driver may starve otherwise.
         }
     }
 }

@@ -8,7 +8,7 @@ use super::fencing::FencingToken;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Validity {
     /// The moment when the attempt began, or when the claim was taken over.
-    pub(crate) acquired_at: Moment,
+    pub(crate) attempt_began: Moment,
     /// The moment when the votes were counted.
     pub(crate) granted_at: Moment,
     pub(crate) deadline: Moment,

@@ -119,11 +119,11 @@ impl<'a> RetryBudget<'a> {
         Window { started, timeout }
     }
 
-    /// Returns the beginning of the next attempt, or `None` if the budget is used up. An attempt that began
+    /// Returns the end of the next pause, or `None` if the budget is used up. An attempt that began
     /// earlier, because the caller was woken, costs nothing: the pause continues. `is_unanswered` says that
     /// no majority of the nodes answered the last attempt. Then no holder is known, and a
     /// caller that waits for a time has [`UNANSWERED_RETRIES`].
-    pub(crate) fn next_attempt(
+    pub(crate) fn next_pause(
         &mut self,
         environment: &Environment,
         is_unanswered: bool,

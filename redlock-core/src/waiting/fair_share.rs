@@ -97,7 +97,7 @@ impl FairShare {
     }
 
     /// True if the streak is over for a caller that enters an empty line `now`.
-    pub(super) fn is_forgotten(&self, now: Moment) -> bool {
+    pub(super) fn is_over(&self, now: Moment) -> bool {
         self.binds_until <= now
     }
 
@@ -133,7 +133,7 @@ pub(crate) async fn let_others_go_first(
     let end = clock.now().saturating_add(node_timeout);
     let end = last_attempt.map_or(end, |last| end.min(last));
     let question = any_kind::peek(lock.protocol.line_keys());
-    let mut met = None;
+    let mut other_process = None;
     for due in (1..=questions).rev() {
         let started = clock.now();
         let timeout = end.saturating_since(started);
@@ -145,7 +145,7 @@ pub(crate) async fn let_others_go_first(
         before(clock, end, votes.decided()).await;
         let tally = votes.tally();
         if tally.is_contended() {
-            met = Some(RefusedAttempt {
+            other_process = Some(RefusedAttempt {
                 lock: lock.clone(),
                 votes,
                 window: Window { started, timeout },
@@ -153,12 +153,12 @@ pub(crate) async fn let_others_go_first(
                 defect: None,
             });
         }
-        if met.is_some() || !tally.has_majority_answered() {
+        if other_process.is_some() || !tally.has_majority_answered() {
             break;
         }
     }
     turn.set_questions_due(0, node_timeout);
-    met
+    other_process
 }
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
             let mut share = share();
             share.record_acquired(at(0), Duration::ZERO);
             share.record_release(false, at(lasted));
-            assert_eq!(!share.is_forgotten(at(lasted)), is_remembered, "{lasted}");
+            assert_eq!(!share.is_over(at(lasted)), is_remembered, "{lasted}");
             assert_eq!(share.questions_due, questions, "{lasted}");
         }
     }
@@ -221,6 +221,6 @@ mod tests {
         share.record_acquired(at(0), MS * 25);
         share.record_acquired(at(1), Duration::ZERO);
         share.record_release(false, at(2));
-        assert!(!share.is_forgotten(at(36)) && share.is_forgotten(at(37)));
+        assert!(!share.is_over(at(36)) && share.is_over(at(37)));
     }
 }

@@ -55,7 +55,7 @@ impl HandedClaim {
     pub(crate) fn take_over(mut self, now: Moment) -> (Arc<Claim>, Validity) {
         self.is_taken_over = true;
         let validity = Validity {
-            acquired_at: now,
+            attempt_began: now,
             granted_at: now,
             ..self.validity
         };

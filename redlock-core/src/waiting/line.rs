@@ -69,7 +69,7 @@ impl Line {
     /// Marks the line dead if it is forgotten. Returns true if it died: the map, which is locked, then removes it.
     pub(super) fn die_if_forgotten(&self, now: Moment) -> bool {
         let mut state = self.state.lock();
-        let dies = !state.is_dead && state.is_forgotten(now);
+        let dies = !state.is_dead && state.may_be_forgotten(now);
         state.is_dead |= dies;
         dies
     }
@@ -138,8 +138,8 @@ impl LineState {
     }
 
     /// True if the line is empty and its streak is over.
-    pub(super) fn is_forgotten(&self, now: Moment) -> bool {
-        self.is_empty() && self.share.is_forgotten(now)
+    pub(super) fn may_be_forgotten(&self, now: Moment) -> bool {
+        self.is_empty() && self.share.is_over(now)
     }
 
     /// Returns what wakes the caller with the turn from a pause.

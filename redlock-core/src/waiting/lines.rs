@@ -104,7 +104,7 @@ impl Lines {
         budget: &mut RetryBudget<'_>,
     ) -> Result<Turn, NoTurn> {
         let (environment, timeout) = (&self.context.environment, self.context.node_timeout);
-        // `turn` is a place in line until `stand` names no next look.
+        // `stand` returns `None` once the caller has the turn; until then `turn` is its place in line.
         let mut turn = self.enter(key);
         if self.stand(&mut turn, None)?.is_none() {
             return Ok(turn);
@@ -113,7 +113,7 @@ impl Lines {
         loop {
             let now = environment.now();
             let is_unanswered = turn.line.state.lock().is_unanswered(now);
-            let pause = budget.next_attempt(environment, is_unanswered);
+            let pause = budget.next_pause(environment, is_unanswered);
             gives_up = match (pause, gives_up) {
                 // The nodes answer again.
                 (Some(_), _) => None,
@@ -192,7 +192,7 @@ impl Lines {
             drop(line);
             turn.line = self.find_or_add(turn.line.key.clone());
         };
-        if line.is_forgotten(now) {
+        if line.may_be_forgotten(now) {
             line.share.forget();
         }
         let (ticket, mut next) = (&turn.ticket, None);
@@ -243,22 +243,22 @@ impl Lines {
     }
 
     /// Takes a caller out of its line. If it has the turn, the turn goes to the first waiter. If no caller waits, the claim
-    /// that was handed to the next caller is released, and the line is forgotten, now or in a moment.
+    /// that was handed to the next caller is released, and the line is forgotten: now, or later by `sweep`.
     pub(super) fn leave(&self, turn: &Turn) {
         let (number, now) = (turn.ticket.number, self.context.now());
         let deadline = self.step_deadline(now, self.context.node_timeout);
         // Dropped once the mutexes are unlocked, because it may be the last reference to a node.
         let _remains;
-        let (next, is_forgotten) = {
+        let (next, may_be_forgotten) = {
             let mut line = turn.line.state.lock();
             let waited = line.waiters.remove(&number).is_some();
             self.waiting.fetch_sub(waited.into(), Relaxed);
             let next = line.has(number).then(|| self.pass(&mut line, deadline));
             _remains = line.is_empty().then(|| line.clear());
-            (next.flatten(), line.is_forgotten(now))
+            (next.flatten(), line.may_be_forgotten(now))
         };
         wake(next);
-        if is_forgotten {
+        if may_be_forgotten {
             self.forget(&turn.line, now);
         }
     }

@@ -65,7 +65,7 @@ impl Turn {
 
     /// Records that an attempt begins `now`. Returns the caller's place in line, or `None` if the turn was taken away.
     pub(crate) fn start_attempt(&self, now: Moment) -> Option<LinePlace> {
-        // The attempt follows all that this caller was woken for.
+        // Uses up an earlier wake-up, so that it does not cut the next pause short.
         pin!(self.ticket.woken.notified()).enable();
         let timeout = self.lines.context.node_timeout;
         let deadline = self.lines.step_deadline(now, timeout);
@@ -111,7 +111,7 @@ impl Turn {
 
     /// Records that the lock was acquired with this validity. The lease keeps the turn.
     pub(crate) fn keep(self, validity: &Validity, token: &OwnerToken) -> Self {
-        let took = validity.granted_at.saturating_since(validity.acquired_at);
+        let took = validity.granted_at.saturating_since(validity.attempt_began);
         let forgotten = self.change(|line| {
             line.deadline = validity.deadline;
             line.holder = Some(token.clone());

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::{CONTENT_TYPE, Problem};
+use super::{CONTENT_TYPE, Problem, log_internal};
 use crate::attribute::from_lock_error::FromLockError;
 use crate::attribute::handler_response::into_response::IsResponse;
 use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
@@ -25,9 +25,8 @@ use crate::error::LockError;
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = Problem::of(&self, reason_of);
-        let status = status_of(&problem);
         let mut response = Response::new(Body::from(problem.body));
-        *response.status_mut() = status;
+        *response.status_mut() = status_of(&self);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
         if let Some(seconds) = problem.retry_after {
@@ -79,8 +78,8 @@ impl From<LockError> for Response {
 /// ```
 impl From<LockError> for StatusCode {
     fn from(error: LockError) -> Self {
-        let problem = Problem::of(&error, reason_of);
-        status_of(&problem)
+        log_internal(&error);
+        status_of(&error)
     }
 }
 
@@ -102,12 +101,12 @@ impl From<LockError> for StatusCode {
 impl From<LockError> for (StatusCode, String) {
     fn from(error: LockError) -> Self {
         let problem = Problem::of(&error, reason_of);
-        (status_of(&problem), problem.detail.to_owned())
+        (status_of(&error), problem.detail.to_owned())
     }
 }
 
-fn status_of(problem: &Problem) -> StatusCode {
-    StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+fn status_of(error: &LockError) -> StatusCode {
+    StatusCode::from_u16(error.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 // For handlers that return `impl IntoResponse`.

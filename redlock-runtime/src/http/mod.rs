@@ -16,7 +16,6 @@ pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 
 /// The part of an error that an HTTP client may know. It names no resource, holder, pool or node.
 pub(crate) struct Problem {
-    pub(crate) status: u16,
     pub(crate) retry_after: Option<u64>,
     pub(crate) detail: &'static str,
     pub(crate) body: String,
@@ -33,11 +32,8 @@ impl Problem {
             r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}"}}"#
         );
         let retry_after = error.retry_after().map(seconds);
-        if retry_after.is_none() {
-            log_internal(error);
-        }
+        log_internal(error);
         Self {
-            status,
             retry_after,
             detail,
             body,
@@ -48,6 +44,9 @@ impl Problem {
 /// Logs an error that the service has to mend. The lock has logged all others already: with the nodes down, every
 /// request would log one more.
 fn log_internal(error: &LockError) {
+    if error.retry_after().is_some() {
+        return;
+    }
     log_throttled!(
         error.throttle(),
         (error.site().site_name(), kind_of(error)),

@@ -189,7 +189,8 @@ impl<'a> Actor<'a> {
             Purpose::Check(asked) => self.check.apply_answer(asked, &value, pipe)?,
             Purpose::Heartbeat => self.vet_again(&value)?,
             Purpose::Several(calls) => self.deliver_several(calls, value),
-            // The server was restarted, or its scripts were flushed. A release whose script was not run is sent with its text, and so runs for the first time.
+            // The server was restarted, or its scripts were flushed. A release whose script was not run is sent
+            // with its text, and so runs for the first time.
             Purpose::Call(queued) if is_error(&value, "NOSCRIPT") => {
                 pipe.load_scripts();
                 if queued.call().is_release() {
@@ -202,7 +203,7 @@ impl<'a> Actor<'a> {
             }
             Purpose::Call(queued) => self.deliver(queued, value),
         }
-        self.count_answer();
+        self.record_answer_time();
         Ok(())
     }
 
@@ -233,7 +234,7 @@ impl<'a> Actor<'a> {
         self.pipe.extras.huge.note(queued.call(), &value);
         let (call, inbox) = (queued.call(), &self.pipe.inbox);
         let answer = Answer::of_reply(call, value, inbox.epoch());
-        let answer = self.check.counted_answer(call, answer);
+        let answer = self.check.unless_quarantined(call, answer);
         if let Answer::Failed(error) = answer {
             return self.fail_call(queued, &error);
         }
@@ -313,7 +314,7 @@ impl<'a> Actor<'a> {
     }
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.
-    fn count_answer(&self) {
+    fn record_answer_time(&self) {
         let after = self.pipe.heard.saturating_duration_since(self.pipe.since);
         let inbox = &self.pipe.inbox;
         inbox.has_served.store(true, Ordering::Relaxed);

@@ -255,7 +255,7 @@ impl ServerCheck {
 
     /// Turns the reply of a node in quarantine to a call that takes or keeps a lock into an error: the node may have
     /// granted the same to another caller and forgotten it. The release still undoes a grant.
-    pub(super) fn counted_answer(&self, call: &Call, answer: Answer) -> Answer {
+    pub(super) fn unless_quarantined(&self, call: &Call, answer: Answer) -> Answer {
         match (&self.quarantine, &answer) {
             (Some(error), Answer::Reply { .. })
                 if !matches!(call.effect, Effect::Undoes(_) | Effect::Looks) =>

@@ -28,8 +28,8 @@ mutants! {
             let watch = crate::waiting::QuorumWatch::after_attempt(clock, nodes, protocol.keys(), Some(Arc::clone(&acquisition)));
             let until = now.saturating_add(window.timeout);
             if before(&**clock, until, watch.until_free()).await.is_some() {
-                let (acquired_at, granted_at, expiring) = (started, started, deadline);
-                let validity = Validity { acquired_at, granted_at, deadline, expiring, fencing_token: None };
+                let (attempt_began, granted_at, expiring) = (started, started, deadline);
+                let validity = Validity { attempt_began, granted_at, deadline, expiring, fencing_token: None };
                 return Ok((claim.into_lease(), validity));
             }
             Err
