@@ -6,8 +6,7 @@ use crate::model::resource::Shown;
 use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 
 use super::errors::{IS_REPLICA, lost};
-use super::inbox::Inbox;
-use super::options::Vetting;
+use super::options::{RedisOptions, Vetting};
 
 /// The fault of a server that hides `INFO`, if the restart check has to tell it from its replicas.
 pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
@@ -110,13 +109,14 @@ impl ServerRole {
     /// the node's options only warn.
     pub(super) fn judge(
         self,
-        inbox: &Inbox,
+        pool: &str,
+        options: &RedisOptions,
         facts: &ServerFacts,
         others: impl IntoIterator<Item = String>,
     ) -> Result<Option<String>, NodeError> {
         let mut faults: Vec<_> = others.into_iter().chain(facts.eviction()).collect();
         if self == Self::Alone {
-            faults.extend(facts.faults_alone(inbox.options.trust_aof));
+            faults.extend(facts.faults_alone(options.trust_aof));
         } else if facts.is_replica() {
             // Not refused: this server is being promoted, or another one is.
             return Err(lost(IS_REPLICA));
@@ -124,8 +124,8 @@ impl ServerRole {
         if faults.is_empty() {
             return Ok(None);
         }
-        let reason = format!("`{}` {}", inbox.log.pool, faults.join("; "));
-        match inbox.options.vetting {
+        let reason = format!("`{pool}` {}", faults.join("; "));
+        match options.vetting {
             Vetting::Refuse => Err(refused_server(reason)),
             Vetting::Warn => Ok(Some(reason)),
         }

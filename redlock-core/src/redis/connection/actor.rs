@@ -89,11 +89,12 @@ impl<'a> Actor<'a> {
         let joins = greeting.joins && role != ServerRole::ClusterMaster;
         let mut pipe = CommandPipeline::new(connected.opened, extras, inbox, joins);
         check.send_check(None, &mut pipe);
-        let heartbeat_at = now + inbox.options.heartbeat;
+        let (pool, options) = (&inbox.log.pool, &inbox.options);
+        let heartbeat_at = now + options.heartbeat;
         pipe.ring_by(heartbeat_at);
         let mut heartbeat = Pipeline::new();
         if greeting.facts.run_id().is_some() {
-            ask_for_facts(&mut heartbeat, inbox.options.trust_aof);
+            ask_for_facts(&mut heartbeat, options.trust_aof);
         } else {
             heartbeat.cmd("TIME");
         }
@@ -102,7 +103,10 @@ impl<'a> Actor<'a> {
             check,
             watches: connected.watches,
             role,
-            warned: role.judge(inbox, &greeting.facts, None).ok().flatten(),
+            warned: role
+                .judge(pool, options, &greeting.facts, None)
+                .ok()
+                .flatten(),
             heartbeat,
             heartbeat_at,
             retry_at: None,
@@ -294,16 +298,17 @@ impl<'a> Actor<'a> {
 
     /// Refuses a server on which a lock cannot rely any more, or logs the reasons.
     fn vet_again(&mut self, value: &Value) -> Result<(), NodeError> {
+        let (pool, options) = (&self.pipe.inbox.log.pool, &self.pipe.inbox.options);
         let mut facts = ServerFacts::default();
         let answers = match value {
             // Several answers, each with names and values, or lines.
-            Value::List(answers) if self.pipe.inbox.options.trust_aof => &answers[..],
+            Value::List(answers) if options.trust_aof => &answers[..],
             answer => std::slice::from_ref(answer),
         };
         for answer in answers {
             facts.add(answer);
         }
-        let reasons = self.role.judge(&self.pipe.inbox, &facts, None)?;
+        let reasons = self.role.judge(pool, options, &facts, None)?;
         if let Some(reason) = &reasons
             && reasons != self.warned
         {

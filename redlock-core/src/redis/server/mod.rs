@@ -284,7 +284,8 @@ impl Driver {
                 %places
             );
         }
-        self.role.judge(&self.inbox, facts, faults)
+        let (pool, options) = (&self.inbox.log.pool, &self.inbox.options);
+        self.role.judge(pool, options, facts, faults)
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {
