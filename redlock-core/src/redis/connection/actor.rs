@@ -98,15 +98,13 @@ impl<'a> Actor<'a> {
         } else {
             heartbeat.cmd("TIME");
         }
+        let reasons = role.judge(pool, options, &greeting.facts, None);
         Self {
             pipe,
             check,
             watches: connected.watches,
             role,
-            warned: role
-                .judge(pool, options, &greeting.facts, None)
-                .ok()
-                .flatten(),
+            warned: reasons.ok().flatten(),
             heartbeat,
             heartbeat_at,
             retry_at: None,
