@@ -128,13 +128,11 @@ impl Renewals {
         let parts = Arc::clone(&renewed.shared.parts);
         renewed.shared.add_renewal();
         let due = renewed.due();
-        let id = {
-            let mut state = parts.renewals.state.lock();
-            state.last_id += 1;
-            let id = state.last_id;
-            state.leases.insert(id, (renewed, due));
-            id
-        };
+        let mut state = parts.renewals.state.lock();
+        state.last_id += 1;
+        let id = state.last_id;
+        state.leases.insert(id, (renewed, due));
+        drop(state);
         Self::schedule(&parts, id, due);
         id
     }
