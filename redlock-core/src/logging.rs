@@ -92,20 +92,18 @@ macro_rules! log_caught {
 }
 pub use log_caught;
 
-/// The log of one node, over all its connections. A clone is the same log.
-#[derive(Clone, Debug)]
+/// The log of one node, over all its connections.
+#[derive(Debug)]
 pub(crate) struct NodeLog {
     pub(crate) pool: Arc<str>,
     /// A node that comes and goes has a line a second of each text.
-    pub(crate) throttle: Arc<Throttle>,
+    pub(crate) throttle: Throttle,
 }
 
 impl NodeLog {
     pub(crate) fn new(pool: Arc<str>, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            pool,
-            throttle: Arc::new(Throttle::new(clock)),
-        }
+        let throttle = Throttle::new(clock);
+        Self { pool, throttle }
     }
 }
 
@@ -115,7 +113,7 @@ macro_rules! log_node {
     ($log:expr, $level:ident, $text:literal $(, $($field:tt)+)?) => {{
         let log: &$crate::logging::NodeLog = &$log;
         $crate::logging::log_caught!($crate::logging::log_throttled!(
-            &*log.throttle, (), $level, $text, pool = %log.pool $(, $($field)+)?
+            &log.throttle, (), $level, $text, pool = %log.pool $(, $($field)+)?
         )).unwrap_or_default()
     }};
 }

@@ -139,16 +139,14 @@ impl<'a> Acquirer<'a> {
             let other_process =
                 let_others_go_first(&turn, &self.lock, self.budget.last_attempt).await;
             let is_break = other_process.is_some();
-            let refusal = match other_process {
-                Some(refusal) => refusal,
-                None => match self.ask_nodes(&turn).await? {
-                    Ok((claim, validity)) => {
-                        return Some(Ok(self.begin_lease(claim, validity, turn)));
-                    }
-                    Err(refusal) => refusal,
-                },
+            let attempted = match other_process {
+                Some(refusal) => Err(refusal),
+                None => self.ask_nodes(&turn).await?,
             };
-            let refusal = Arc::new(refusal);
+            let refusal = match attempted {
+                Ok((claim, validity)) => return Some(Ok(self.begin_lease(claim, validity, turn))),
+                Err(refusal) => Arc::new(refusal),
+            };
             turn.record_refusal(&refusal);
             // An attempt follows each break, because a break uses up nothing of the budget.
             if !self.pause(&turn, &refusal).await && !is_break {

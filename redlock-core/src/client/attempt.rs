@@ -14,15 +14,7 @@ use crate::quorum::round::{Round, forget_stale};
 use crate::quorum::validity::{Validity, third_left};
 use crate::request::Request;
 use crate::waiting::budget::{Window, attempt_time};
-use crate::waiting::refused_attempt::{GrantDefect, RefusedAttempt, SoughtLock, VotesBySeat};
-
-/// The counters of a majority after the second round.
-#[derive(Default)]
-struct Agreement {
-    count: Option<u64>,
-    /// The last answer of each node, if no majority agreed on one number.
-    disagreement: Option<VotesBySeat>,
-}
+use crate::waiting::refused_attempt::{GrantDefect, RefusedAttempt, SoughtLock};
 
 /// Asks for `lock` once, within `window`, whose start was read by `ask_nodes`, before anything was sent. Dropping the
 /// future drops the claim, which sends the release to every node.
@@ -52,10 +44,10 @@ pub(crate) async fn attempt(
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
     let is_chosen = protocol.permits().is_none() || claim.narrow_to_permit();
-    let agreement = if request.fencing && acquisition.tally().is_won() {
-        agree(context, &claim, &acquisition, until).await
+    let agreed = if request.fencing && acquisition.tally().is_won() {
+        agree(context, &claim, &acquisition, until).await.map(Some)
     } else {
-        Agreement::default()
+        Ok(None)
     };
 
     // Later grants change nothing here. Those within the node timeout, or a quarter of the ttl if that is less,
@@ -64,29 +56,27 @@ pub(crate) async fn attempt(
     acquisition.set_straggler_deadline(Arc::clone(&environment.clock), straggles_until);
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
-    let has_token = agreement.count.is_some() || !request.fencing;
+    let has_token = matches!(agreed, Ok(Some(_))) || !request.fencing;
     let is_won = is_chosen && has_token && claim.is_vouched_for();
     let now = environment.now();
     let deadline = started.saturating_add(validity_of(request.ttl, request.clock_drift_factor));
     let remaining = deadline.saturating_since(now);
-    let defect = if let Some(votes) = agreement.disagreement {
-        Some(GrantDefect::Disagreement(votes))
-    } else if is_won {
-        if !remaining.is_zero() && remaining >= request.min_validity {
-            let validity = Validity {
-                attempt_began: started,
-                granted_at: now,
-                deadline,
-                expiring: third_left(started, deadline),
-                fencing_token: agreement
-                    .count
-                    .map(|count| FencingToken::new(protocol.fencing_token_at(count))),
-            };
-            return Ok((claim.into_lease(), validity));
+    let defect = match agreed {
+        Ok(count) if is_won => {
+            if !remaining.is_zero() && remaining >= request.min_validity {
+                let token_at = |count| FencingToken::new(protocol.fencing_token_at(count));
+                let validity = Validity {
+                    attempt_began: started,
+                    granted_at: now,
+                    deadline,
+                    expiring: third_left(started, deadline),
+                    fencing_token: count.map(token_at),
+                };
+                return Ok((claim.into_lease(), validity));
+            }
+            Some(GrantDefect::TooLate(TooLate::Validity(remaining)))
         }
-        Some(GrantDefect::TooLate(TooLate::Validity(remaining)))
-    } else {
-        None
+        other => other.err(),
     };
     Err(RefusedAttempt {
         lock: lock.clone(),
@@ -100,7 +90,15 @@ pub(crate) async fn attempt(
 /// Returns the number on which the counters of a majority agree. Usually they do. Otherwise raises the
 /// counters of a majority to one number, in a second round. If a node fails meanwhile, another node that granted
 /// replaces it.
-async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Moment) -> Agreement {
+///
+/// # Errors
+/// [`GrantDefect::Disagreement`] if no majority agrees on one number.
+async fn agree(
+    context: &Context,
+    claim: &Claim,
+    acquisition: &Round,
+    until: Moment,
+) -> Result<u64, GrantDefect> {
     let clock = context.clock();
     let mut votes = acquisition.answers();
     loop {
@@ -110,10 +108,7 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
             break;
         };
         if below.is_empty() {
-            return Agreement {
-                count: Some(count),
-                disagreement: None,
-            };
+            return Ok(count);
         }
         let Some(round) = claim.raise_counters(count, &below) else {
             break;
@@ -132,8 +127,5 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
         }
     }
     // This includes nodes that granted without a counter: they cannot support a fencing token.
-    Agreement {
-        count: None,
-        disagreement: Some(votes),
-    }
+    Err(GrantDefect::Disagreement(votes))
 }

@@ -6,11 +6,11 @@ mod attempt;
 mod flush;
 pub(crate) mod force_release;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::Context;
+use crate::debug::debug_in_part;
 use crate::env::timeout::before;
 use crate::env::{Environment, Moment};
 use crate::error::{AcquireError, LastRun};
@@ -325,13 +325,7 @@ impl Client {
     }
 }
 
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("node_timeout", &self.shared.context.node_timeout)
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(Client, it => node_timeout: it.shared.context.node_timeout);
 
 /// Refuses a call over no node, or over more than there are seats, and any call in a forked process.
 fn check_nodes(nodes: &NodeSet) -> Result<(), Invalid> {

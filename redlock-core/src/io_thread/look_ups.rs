@@ -3,7 +3,6 @@
 //! The system's look-up blocks its thread for as long as the name servers are silent. So it runs on the blocking threads
 //! of the library's runtime: the application keeps all of its own, and no exit waits for a look-up.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,8 +88,16 @@ impl IoThread {
 }
 
 fn look_up(host: &str) -> Addresses {
-    let found: io::Result<Vec<_>> = (host, 0).to_socket_addrs().map(Iterator::collect);
-    let mut found = found.map_err(|error| error.to_string())?;
+    let found = (host, 0).to_socket_addrs();
+    sorted(found.map_err(|error| error.to_string())?)
+}
+
+/// Returns the addresses in order, each once. A look-up may succeed and find no address, so there is a reason for that.
+fn sorted(found: impl Iterator<Item = SocketAddr>) -> Addresses {
+    let mut found: Vec<_> = found.collect();
+    if found.is_empty() {
+        return Err("its name has no address".to_owned());
+    }
     found.sort_unstable();
     found.dedup();
     Ok(found)
@@ -119,6 +126,12 @@ mod tests {
         assert_eq!(join("a", 60), 4, "the first one has ended");
         begun.lock().clear();
         assert_eq!(join("a", 60), 1, "those that panicked have ended");
+    }
+
+    #[test]
+    fn a_look_up_that_finds_no_address_says_so() {
+        let none = sorted(std::iter::empty());
+        assert_eq!(none, Err("its name has no address".to_owned()));
     }
 
     #[tokio::test]

@@ -128,47 +128,39 @@ impl Renewals {
         let parts = Arc::clone(&renewed.shared.parts);
         renewed.shared.add_renewal();
         let due = renewed.due();
-        let id = {
-            let mut state = parts.renewals.state.lock();
-            state.last_id += 1;
-            let id = state.last_id;
-            state.leases.insert(id, (renewed, due));
-            id
-        };
+        let mut state = parts.renewals.state.lock();
+        state.last_id += 1;
+        let id = state.last_id;
+        state.leases.insert(id, (renewed, due));
+        drop(state);
         Self::schedule(&parts, id, due);
         id
     }
 
     /// Ends a renewal.
     pub(super) fn stop(&self, id: RenewalId) {
-        let stopped = {
-            let mut state = self.state.lock();
-            let stopped = state.leases.remove(&id);
-            if let Some((_, due)) = &stopped {
-                state.due.remove(&(*due, id));
-            }
-            stopped
+        let mut state = self.state.lock();
+        let Some((renewed, due)) = state.leases.remove(&id) else {
+            return;
         };
-        // Dropped outside of the mutex: it may be the last user of the lease.
-        if let Some((renewed, _)) = stopped {
-            renewed.shared.remove_renewal();
-        }
+        state.due.remove(&(due, id));
+        // The lease is dropped outside of the mutex, because this may be its last user.
+        drop(state);
+        renewed.shared.remove_renewal();
     }
 
     /// Sets when a lease is due, unless its renewal was stopped.
     fn schedule(parts: &Arc<ClientParts>, id: RenewalId, due: Moment) {
         let renewals = &parts.renewals;
-        let next_look = {
-            let mut state = renewals.state.lock();
-            let Some(entry) = state.leases.get_mut(&id) else {
-                return;
-            };
-            entry.1 = due;
-            state.due.insert((due, id));
-            let next_look = state.next_look;
-            state.next_look = Some(next_look.map_or(due, |at| at.min(due)));
-            next_look
+        let mut state = renewals.state.lock();
+        let Some(entry) = state.leases.get_mut(&id) else {
+            return;
         };
+        entry.1 = due;
+        state.due.insert((due, id));
+        let next_look = state.next_look;
+        state.next_look = Some(next_look.map_or(due, |at| at.min(due)));
+        drop(state);
         match next_look {
             Some(at) if at <= due => {}
             Some(_) => renewals.due_sooner.notify_one(),

@@ -43,9 +43,8 @@ pub(crate) struct LeaseShared {
 pub(super) struct LeaseState {
     /// The number of holders that share the lock. The last one to leave releases it. Zero once it is released.
     holders: u32,
-    deadline: Moment,
-    /// The moment when a third of the validity is left.
-    expiring: Moment,
+    /// The validity by the last extension.
+    validity: Validity,
     /// True once the process is about to end.
     is_shutdown_announced: bool,
     over: Option<LeaseEnd>,
@@ -72,15 +71,15 @@ impl LeaseState {
         };
         self.over
             .clone()
-            .or_else(|| (now >= self.deadline).then(ended))
+            .or_else(|| (now >= self.validity.deadline).then(ended))
     }
 
     /// Returns the moment when the lease is about to end, or `Ok` if it is about to end at `now`.
     pub(super) fn expires_soon(&self, now: Moment) -> Result<(), Moment> {
-        if self.is_shutdown_announced || self.over.is_some() || now >= self.expiring {
+        if self.is_shutdown_announced || self.over.is_some() || now >= self.validity.expiring {
             return Ok(());
         }
-        Err(self.expiring)
+        Err(self.validity.expiring)
     }
 
     /// Returns the reason why a body stops at `now`. With [`OnLost::Continue`] it stops only if the lease is revoked,
@@ -122,8 +121,7 @@ impl LeaseShared {
             attempts: budget.attempts,
             state: Mutex::new(LeaseState {
                 holders: 1,
-                deadline: granted.deadline,
-                expiring: granted.expiring,
+                validity: granted,
                 turn,
                 ..LeaseState::default()
             }),
@@ -162,7 +160,7 @@ impl LeaseShared {
     }
 
     pub(super) fn deadline(&self) -> Moment {
-        self.state.lock().deadline
+        self.state.lock().validity.deadline
     }
 
     pub(super) fn extensions(&self) -> u32 {
@@ -181,7 +179,7 @@ impl LeaseShared {
     pub(super) fn validity(&self) -> Duration {
         self.look(|state, now| match state.over {
             Some(_) => Duration::ZERO,
-            None => state.deadline.saturating_since(now),
+            None => state.validity.deadline.saturating_since(now),
         })
     }
 
@@ -195,7 +193,7 @@ impl LeaseShared {
 
     /// Waits until the lease is over, and returns the reason.
     pub(super) async fn lost(&self) -> LeaseEnd {
-        self.until(|state, now| state.over_at(now).ok_or(state.deadline))
+        self.until(|state, now| state.over_at(now).ok_or(state.validity.deadline))
             .await
     }
 
@@ -246,9 +244,9 @@ impl LeaseShared {
         }
         state.end_at_deadline = None;
         state.extensions = state.extensions.saturating_add(1);
-        if deadline > state.deadline {
-            state.deadline = deadline;
-            state.expiring = state.expiring.max(third_left(started, deadline));
+        if deadline > state.validity.deadline {
+            state.validity.deadline = deadline;
+            state.validity.expiring = state.validity.expiring.max(third_left(started, deadline));
             if let Some(turn) = &state.turn {
                 turn.prolong(deadline);
             }
@@ -297,7 +295,7 @@ impl LeaseShared {
         _earlier = state.bodies.register(number, waker);
         // Asked at the earliest moment, so only a recorded end counts: the timer watches the deadline.
         let reason = state.stop_reason(policy, Moment::default());
-        reason.map_or(Ok(state.deadline), Err)
+        reason.map_or(Ok(state.validity.deadline), Err)
     }
 
     pub(super) fn forget_body(&self, number: u32) {
@@ -351,11 +349,9 @@ impl LeaseShared {
             state.over.get_or_insert(over);
             let handed_claim = HandedClaim {
                 claim: Arc::clone(&self.claim),
-                deadline: state.deadline,
-                expiring: state.expiring,
+                validity: state.validity,
                 ttl: self.request.ttl,
                 clock_drift_factor: self.request.clock_drift_factor,
-                is_fenced: self.granted.fencing_token.is_some(),
                 is_taken_over: false,
             };
             Some((state.turn.take(), handed_claim))
@@ -381,7 +377,7 @@ mod tests {
         let lease = Scene::new().acquired(&once());
         let now = lease.shared.now();
         let after = |millis| now.saturating_add(MS * millis);
-        let expiring = || lease.shared.state.lock().expiring;
+        let expiring = || lease.shared.state.lock().validity.expiring;
         // The extension that began first is counted last.
         lease.shared.prolong(after(5_000), after(60_000)).unwrap();
         let before = expiring();

@@ -193,15 +193,15 @@ impl MemoryNode {
     /// Sets `key` to `value` for `ttl`, and replaces its value: stands for another client's lock.
     pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
         let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
-        self.change(|store| {
-            store.set_lasting(key, value);
-            store.pexpire(key, ttl);
+        self.change(|state| {
+            state.store.set_lasting(key, value);
+            state.store.pexpire(key, ttl);
         });
     }
 
     /// Deletes `key`, for any holder.
     pub fn delete(&self, key: &[u8]) {
-        self.change(|store| store.del(key));
+        self.change(|state| state.store.del(key));
     }
 
     /// Serves `call` and returns the answer. For simulations that deliver requests and answers
@@ -212,7 +212,7 @@ impl MemoryNode {
         if let Some(reason) = self.shared.state.lock().fault.reason() {
             return Answer::Failed(reason);
         }
-        self.change(|store| run(store, call, epoch))
+        self.change(|state| run(&mut state.store, call, epoch))
     }
 
     /// Copies the node: the state of a server that restarts from its disk.
@@ -232,8 +232,7 @@ impl MemoryNode {
     /// answer.
     fn set_fault(&self, fault: NodeFault) {
         let (now, epoch) = (self.shared.clock.now(), self.epoch());
-        let (answers, woken) = {
-            let mut state = self.current();
+        let answers: Vec<_> = self.change(|state| {
             state.fault = fault;
             if matches!(state.fault, NodeFault::None) {
                 for (release, _) in std::mem::take(&mut state.owed) {
@@ -245,23 +244,19 @@ impl MemoryNode {
             } else {
                 std::mem::take(&mut state.unanswered)
             };
-            let answers: Vec<_> = due
-                .into_iter()
-                .map(|submission| (state.serve(&submission, now, epoch), submission))
-                .collect();
-            (answers, state.tell())
-        };
-        woken.into_iter().for_each(wake);
+            let serve = |submission| (state.serve(&submission, now, epoch), submission);
+            due.into_iter().map(serve).collect()
+        });
         for (answer, submission) in answers {
             submission.answer(answer);
         }
     }
 
-    /// Changes the store, and reports to the watches.
-    fn change<T>(&self, change: impl FnOnce(&mut Store) -> T) -> T {
+    /// Changes the state, and reports to the watches.
+    fn change<T>(&self, change: impl FnOnce(&mut MemoryState) -> T) -> T {
         let (changed, woken) = {
             let mut state = self.current();
-            (change(&mut state.store), state.tell())
+            (change(&mut state), state.tell())
         };
         woken.into_iter().for_each(wake);
         changed
@@ -317,12 +312,7 @@ impl Node for MemoryNode {
     }
 
     fn watch(&self, watch: Watch) {
-        let woken = {
-            let mut state = self.current();
-            state.watches.push(watch);
-            state.tell()
-        };
-        woken.into_iter().for_each(wake);
+        self.change(|state| state.watches.push(watch));
     }
 
     fn epoch(&self) -> u32 {

@@ -101,7 +101,7 @@ fn a_release_is_owed_for_no_longer_than_its_keys_may_live() {
 #[test]
 fn a_key_that_is_no_lock_is_a_reply_and_no_failure() {
     let node = MemoryNode::new("a", still_clock().1);
-    node.change(|store| store.zadd(b"r", 1, b"x").unwrap());
+    node.change(|state| state.store.zadd(b"r", 1, b"x").unwrap());
     let not_a_lock = Vote::Held(Holding::unknown(Remaining::NotALock));
     assert_eq!(now(&node, acquire(&token())), not_a_lock);
     node.delete(b"r");

@@ -48,10 +48,8 @@ pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
 
 /// Returns a seat as a bit. A client refuses sets with more nodes than there are bits.
 pub(crate) fn bit(seat: usize) -> u64 {
-    u32::try_from(seat)
-        .ok()
-        .and_then(|seat| 1_u64.checked_shl(seat))
-        .unwrap_or(0)
+    let seat = u32::try_from(seat).unwrap_or(u32::MAX);
+    1_u64.checked_shl(seat).unwrap_or(0)
 }
 
 /// The status of a node: it votes, or it abstains for a reason.

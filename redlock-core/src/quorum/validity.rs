@@ -5,7 +5,7 @@ use crate::env::Moment;
 use super::fencing::FencingToken;
 
 /// The validity that an acquisition or a hand-over gives a lease.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Validity {
     /// The moment when the attempt began, or when the claim was taken over.
     pub(crate) attempt_began: Moment,

@@ -6,7 +6,7 @@ use crate::model::resource::Shown;
 use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 
 use super::errors::{IS_REPLICA, lost};
-use super::options::Vetting;
+use super::options::{RedisOptions, Vetting};
 
 /// The fault of a server that hides `INFO`, if the restart check has to tell it from its replicas.
 pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
@@ -93,28 +93,30 @@ impl ServerFacts {
     }
 }
 
-/// The rules for the servers of a node. They hold at each connection, and at each heartbeat.
-pub(super) struct Rules {
-    pub(super) pool: Arc<str>,
-    pub(super) vetting: Vetting,
-    pub(super) trusts_aof: bool,
-    /// True if the server is the whole node, and no other server replaces it.
-    pub(super) is_alone: bool,
-    /// True for a master of a Cluster.
-    pub(super) is_cluster_master: bool,
+/// The role of a server in its node. It decides what a lock may rely on, at each connection and at each heartbeat.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ServerRole {
+    /// The server is the whole node, and no other server replaces it.
+    Alone,
+    /// Sentinels name the server as their master.
+    NamedMaster,
+    /// The server is a master of a Cluster.
+    ClusterMaster,
 }
 
-impl Rules {
+impl ServerRole {
     /// Refuses a server that a lock cannot rely on, for `others` or by its own facts. Returns the reasons for the log if
-    /// the rules only warn.
+    /// the node's options only warn.
     pub(super) fn judge(
-        &self,
+        self,
+        pool: &str,
+        options: &RedisOptions,
         facts: &ServerFacts,
         others: impl IntoIterator<Item = String>,
     ) -> Result<Option<String>, NodeError> {
         let mut faults: Vec<_> = others.into_iter().chain(facts.eviction()).collect();
-        if self.is_alone {
-            faults.extend(facts.faults_alone(self.trusts_aof));
+        if self == Self::Alone {
+            faults.extend(facts.faults_alone(options.trust_aof));
         } else if facts.is_replica() {
             // Not refused: this server is being promoted, or another one is.
             return Err(lost(IS_REPLICA));
@@ -122,8 +124,8 @@ impl Rules {
         if faults.is_empty() {
             return Ok(None);
         }
-        let reason = format!("`{}` {}", self.pool, faults.join("; "));
-        match self.vetting {
+        let reason = format!("`{pool}` {}", faults.join("; "));
+        match options.vetting {
             Vetting::Refuse => Err(refused_server(reason)),
             Vetting::Warn => Ok(Some(reason)),
         }

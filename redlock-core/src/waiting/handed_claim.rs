@@ -15,13 +15,11 @@ use crate::request::Request;
 /// The claim of a lease that is over, for the next caller in line. Dropping it sends the release.
 pub(crate) struct HandedClaim {
     pub(crate) claim: Arc<Claim>,
-    pub(crate) deadline: Moment,
-    /// The moment when only a third of the validity is left.
-    pub(crate) expiring: Moment,
+    /// The validity of the lease.
+    pub(crate) validity: Validity,
     /// The ttl and the drift factor of the lease's request.
     pub(crate) ttl: Duration,
     pub(crate) clock_drift_factor: f64,
-    pub(crate) is_fenced: bool,
     /// True if the claim has moved to the next lease, which releases it.
     pub(crate) is_taken_over: bool,
 }
@@ -37,7 +35,7 @@ impl HandedClaim {
         clock: &dyn Clock,
     ) -> bool {
         let is_alike = !request.fencing
-            && !self.is_fenced
+            && self.validity.fencing_token.is_none()
             && protocol.permit() == self.claim.protocol.permit()
             && request.ttl == self.ttl
             && request.clock_drift_factor.to_bits() == self.clock_drift_factor.to_bits()
@@ -49,8 +47,8 @@ impl HandedClaim {
             return false;
         }
         let whole = validity_of(self.ttl, self.clock_drift_factor);
-        let validity = self.deadline.saturating_since(clock.now());
-        validity >= whole / 10 * 9 && validity >= request.min_validity
+        let left = self.validity.deadline.saturating_since(clock.now());
+        left >= whole / 10 * 9 && left >= request.min_validity
     }
 
     /// Returns the claim for a lease that takes it over `now`, and its validity.
@@ -59,9 +57,7 @@ impl HandedClaim {
         let validity = Validity {
             attempt_began: now,
             granted_at: now,
-            deadline: self.deadline,
-            expiring: self.expiring,
-            fencing_token: None,
+            ..self.validity
         };
         (Arc::clone(&self.claim), validity)
     }

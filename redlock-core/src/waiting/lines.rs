@@ -134,11 +134,14 @@ impl Lines {
 
     /// Draws a ticket for the line of `key`. The first [look](Self::stand) takes the place in line.
     pub(super) fn enter(self: &Arc<Self>, key: LineKey) -> Turn {
-        let ticket = Ticket {
-            number: self.last_ticket.fetch_add(1, Relaxed) + 1,
-            woken: Arc::default(),
-        };
-        Turn::new(self, self.find_or_add(key), ticket)
+        Turn {
+            lines: Arc::clone(self),
+            line: self.find_or_add(key),
+            ticket: Ticket {
+                number: self.last_ticket.fetch_add(1, Relaxed) + 1,
+                woken: Arc::default(),
+            },
+        }
     }
 
     fn find(&self, key: &LineKey) -> Option<Arc<Line>> {
@@ -222,18 +225,12 @@ impl Lines {
     /// # Errors
     /// [`NoTurn::Full`] if no more callers may wait.
     fn reserve(&self, standing: usize) -> Result<(), NoTurn> {
-        let most = self.limits.in_all_lines;
-        let one_more = |waiting| (waiting < most).then_some(waiting + 1);
-        let is_full = standing >= self.limits.in_one_line;
-        if is_full
-            || self
-                .waiting
-                .fetch_update(Relaxed, Relaxed, one_more)
-                .is_err()
-        {
-            return Err(NoTurn::Full(standing));
-        }
-        Ok(())
+        let may_wait = |waiting: usize| {
+            standing < self.limits.in_one_line && waiting < self.limits.in_all_lines
+        };
+        let one_more = |waiting| may_wait(waiting).then_some(waiting + 1);
+        let counted = self.waiting.fetch_update(Relaxed, Relaxed, one_more);
+        counted.map_or(Err(NoTurn::Full(standing)), |_| Ok(()))
     }
 
     /// Gives the turn to the first waiter. Returns what wakes it.

@@ -23,7 +23,7 @@ const LONGEST_UNTOLD_PAUSE: Duration = Duration::from_secs(2);
 /// A caller's place in a line, and then its right to talk to the nodes for the line. Dropping it leaves the line, and
 /// passes the turn on.
 pub(crate) struct Turn {
-    lines: Arc<Lines>,
+    pub(super) lines: Arc<Lines>,
     pub(super) line: Arc<Line>,
     pub(super) ticket: Ticket,
 }
@@ -37,14 +37,6 @@ pub(crate) enum ClaimOutcome {
 }
 
 impl Turn {
-    pub(super) fn new(lines: &Arc<Lines>, line: Arc<Line>, ticket: Ticket) -> Self {
-        Self {
-            lines: Arc::clone(lines),
-            line,
-            ticket,
-        }
-    }
-
     /// Changes the line. `None` if the turn was taken away.
     fn change<T>(&self, change: impl FnOnce(&mut LineState) -> T) -> Option<T> {
         let mut line = self.line.state.lock();

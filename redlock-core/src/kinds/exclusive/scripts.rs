@@ -98,12 +98,8 @@ fn extend(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Valu
         }
         store.ensure_ttl(key, ttl);
     }
-    raise_counters(
-        store,
-        &keys[locks..],
-        0,
-        &arguments[2..arguments.len().min(4)],
-    )?;
+    let numbers = &arguments[2..arguments.len().min(4)];
+    raise_counters(store, &keys[locks..], 0, numbers)?;
     Ok(Value::Int(1))
 }
 

@@ -210,9 +210,8 @@ fn cluster(redis: &str, rest: &str) -> Result<Vec<Server>, Invalid> {
     if !matches!(path, "" | "0") {
         return Err(not_a_url());
     }
-    let seeds = hosts.iter();
-    let seeds = seeds.map(|host| Server::parse(&format!("{redis}://{login}{host}")));
-    seeds.collect()
+    let seed = |host: &&str| Server::parse(&format!("{redis}://{login}{host}"));
+    hosts.iter().map(seed).collect()
 }
 
 fn sentinel(redis: &str, rest: &str) -> Result<Sentinel, Invalid> {

@@ -16,7 +16,7 @@ use crate::node::{Answer, Call, Node as _, NodeError, Value, Vote};
 use crate::panics::caught;
 use crate::redis::errors::{garbled, lost};
 use crate::redis::inbox::{Batch, Inbox, QueuedCall};
-use crate::redis::vetting::{Rules, ServerFacts};
+use crate::redis::vetting::{ServerFacts, ServerRole};
 
 use super::check::ServerCheck;
 use super::command::{CallExtras, is_error};
@@ -45,7 +45,7 @@ pub(in crate::redis) struct Actor<'a> {
     pipe: CommandPipeline,
     check: &'a mut ServerCheck,
     watches: Watches,
-    rules: &'a Rules,
+    role: ServerRole,
     /// The reasons that were logged why a lock cannot rely on the server.
     warned: Option<String>,
     /// The questions of a heartbeat: about the server, or anything if it does not answer `INFO`.
@@ -74,7 +74,7 @@ impl<'a> Actor<'a> {
         connected: Connected,
         inbox: &Arc<Inbox>,
         check: &'a mut ServerCheck,
-        rules: &'a Rules,
+        role: ServerRole,
     ) -> Self {
         let greeting = connected.greeting;
         let extras = CallExtras {
@@ -86,23 +86,25 @@ impl<'a> Actor<'a> {
         let quarantine = check.begin_connection(greeting.facts.run_id());
         inbox.open(quarantine, greeting.mend);
         // A slot may go away, and one call for keys of several slots would be refused.
-        let joins = greeting.joins && !rules.is_cluster_master;
+        let joins = greeting.joins && role != ServerRole::ClusterMaster;
         let mut pipe = CommandPipeline::new(connected.opened, extras, inbox, joins);
         check.send_check(None, &mut pipe);
-        let heartbeat_at = now + inbox.options.heartbeat;
+        let (pool, options) = (&inbox.log.pool, &inbox.options);
+        let heartbeat_at = now + options.heartbeat;
         pipe.ring_by(heartbeat_at);
         let mut heartbeat = Pipeline::new();
         if greeting.facts.run_id().is_some() {
-            ask_for_facts(&mut heartbeat, rules.trusts_aof);
+            ask_for_facts(&mut heartbeat, options.trust_aof);
         } else {
             heartbeat.cmd("TIME");
         }
+        let reasons = role.judge(pool, options, &greeting.facts, None);
         Self {
             pipe,
             check,
             watches: connected.watches,
-            rules,
-            warned: rules.judge(&greeting.facts, None).ok().flatten(),
+            role,
+            warned: reasons.ok().flatten(),
             heartbeat,
             heartbeat_at,
             retry_at: None,
@@ -294,16 +296,17 @@ impl<'a> Actor<'a> {
 
     /// Refuses a server on which a lock cannot rely any more, or logs the reasons.
     fn vet_again(&mut self, value: &Value) -> Result<(), NodeError> {
+        let (pool, options) = (&self.pipe.inbox.log.pool, &self.pipe.inbox.options);
         let mut facts = ServerFacts::default();
         let answers = match value {
             // Several answers, each with names and values, or lines.
-            Value::List(answers) if self.rules.trusts_aof => &answers[..],
+            Value::List(answers) if options.trust_aof => &answers[..],
             answer => std::slice::from_ref(answer),
         };
         for answer in answers {
             facts.add(answer);
         }
-        let reasons = self.rules.judge(&facts, None)?;
+        let reasons = self.role.judge(pool, options, &facts, None)?;
         if let Some(reason) = &reasons
             && reasons != self.warned
         {

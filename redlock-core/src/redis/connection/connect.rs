@@ -19,9 +19,6 @@ use super::watches::Watches;
 /// The time that the addresses of a server that is only asked share.
 const ASK_WITHIN: Duration = Duration::from_secs(1);
 
-/// The detail if a name leads nowhere.
-const NO_ADDRESS: &str = "its name has no address";
-
 /// A connection after login, with what the server says.
 pub(in crate::redis) struct Connected {
     pub(in crate::redis) opened: Opened,
@@ -46,10 +43,8 @@ pub(in crate::redis) async fn ask_server(
     } else {
         let config = || AsyncConnectionConfig::clone(&server.config);
         let attempt = |at| open_and_ask(server, at, config(), questions, io);
-        let asked =
-            at_each_address(server, io, ASK_WITHIN, ConnectTo::First, attempt, |_| true).await?;
-        let first = asked.into_iter().next();
-        let (_, asked) = first.ok_or_else(|| not_connected(NO_ADDRESS))?;
+        let to = ConnectTo::First;
+        let (asked, _) = at_each_address(server, io, ASK_WITHIN, to, attempt, |_| true).await?;
         (asked.opened, asked.answers)
     };
     *kept = Some(opened);
@@ -71,12 +66,10 @@ pub(in crate::redis) async fn connect(
     let attempt = |at| connect_at(server, at, trusts_aof, key_prefix, io);
     let is_master = |it: &Connected| !it.greeting.facts.is_replica();
     let found = at_each_address(server, io, within, to, attempt, is_master).await?;
-    let id = |it: &Connected| it.greeting.facts.run_id().map(str::to_owned);
-    let addresses = found.iter().filter_map(|(at, it)| Some(((*at)?, id(it))));
-    let addresses = addresses.collect();
-    let first = found.into_iter().next();
-    let (_, first) = first.ok_or_else(|| not_connected(NO_ADDRESS))?;
-    Ok(Connected { addresses, ..first })
+    let (mut connected, others) = found;
+    let others = others.into_iter().flat_map(|it| it.addresses);
+    connected.addresses.extend(others);
+    Ok(connected)
 }
 
 async fn connect_at(
@@ -90,11 +83,13 @@ async fn connect_at(
     let config = AsyncConnectionConfig::clone(&server.config).set_push_sender(sender);
     let questions = handshake(trusts_aof, key_prefix);
     let asked = open_and_ask(server, at, config, &questions, io).await?;
+    let greeting = read_greeting(asked.answers, trusts_aof, server.user())?;
+    let id = greeting.facts.run_id().map(str::to_owned);
     Ok(Connected {
         opened: asked.opened,
-        greeting: read_greeting(asked.answers, trusts_aof, server.user())?,
+        greeting,
         watches: Watches::new(asked.is_resp3.then_some(messages)),
-        addresses: Vec::new(),
+        addresses: at.map(|at| (at, id)).into_iter().collect(),
     })
 }
 

@@ -59,8 +59,8 @@ async fn addresses(server: &Server, io: &IoThread) -> Result<Vec<At>, NodeError>
     }
 }
 
-/// Tries the addresses of `server` by `attempt`, and returns the results: those that are wanted first, in the order of the
-/// addresses.
+/// Tries the addresses of `server` by `attempt`. Returns the best result and the others: those that are wanted first, in
+/// the order of the addresses.
 ///
 /// The next address is tried once the one before has failed, has not answered for its share of the time `within`, or has a
 /// result that is not wanted. The first wanted result ends that. For [`ConnectTo::All`], all are tried at once, and after a
@@ -74,7 +74,7 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
     to: ConnectTo,
     attempt: impl Fn(At) -> Attempt,
     is_wanted: impl Fn(&T) -> bool,
-) -> Result<Vec<(At, T)>, NodeError> {
+) -> Result<(T, Vec<T>), NodeError> {
     let (addresses, all) = (addresses(server, io).await?, to == ConnectTo::All);
     let tried = |at| {
         let tried = attempt(at);
@@ -112,11 +112,10 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
             Err(_) => {}
         }
     }
-    if results.is_empty() {
-        return Err(together(&errors));
-    }
     results.sort_by_key(|(at, result)| (!is_wanted(result), *at));
-    Ok(results)
+    let mut results = results.into_iter().map(|(_, result)| result);
+    let best = results.next().ok_or_else(|| together(&errors))?;
+    Ok((best, results.collect()))
 }
 
 /// Opens a connection to `server`, and logs in.

@@ -21,8 +21,8 @@ use crate::model::resource::Resource;
 use crate::node::{Node as _, NodeStatus};
 use crate::redis::address;
 use crate::redis::inbox::Inbox;
-use crate::redis::options::{RedisOptions, Vetting};
-use crate::redis::vetting::Rules;
+use crate::redis::options::RedisOptions;
+use crate::redis::vetting::ServerRole;
 use crate::waiting::tests::Woken;
 
 /// Longer than a connection takes on any machine.
@@ -71,14 +71,7 @@ async fn an_operation_on_a_connection_that_just_ended_fails_at_once() {
     let (options, time) = (RedisOptions::default(), LibraryTime::default());
     let inbox = Arc::new(Inbox::new(log, options, Arc::default(), time));
     let mut check = ServerCheck::new(&inbox, clock);
-    let rules = Rules {
-        pool: "a".into(),
-        vetting: Vetting::Refuse,
-        trusts_aof: false,
-        is_alone: true,
-        is_cluster_master: false,
-    };
-    let actor = Actor::new(connected, &inbox, &mut check, &rules);
+    let actor = Actor::new(connected, &inbox, &mut check, ServerRole::Alone);
     let mut serving = pin!(actor.serve(Box::pin(pending())));
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));

@@ -27,7 +27,7 @@ use super::errors::{IS_REPLICA, not_connected};
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
 use super::options::RedisOptions;
-use super::vetting::{HIDDEN, Rules};
+use super::vetting::{HIDDEN, ServerRole};
 
 /// The detail if a node has no driver.
 const STOPPED: &str = "the node's driver has stopped";
@@ -50,17 +50,15 @@ impl ServerNode {
         io: &IoThread,
     ) -> Self {
         let log = NodeLog::new(Arc::clone(name), io.environment().clock);
-        let is_cluster_master = of_cluster.is_some();
-        let rules = Rules {
-            pool: Arc::clone(name),
-            vetting: options.vetting,
-            trusts_aof: options.trust_aof,
-            is_alone: !is_cluster_master && !address.fails_over(),
-            is_cluster_master,
+        let role = match &of_cluster {
+            Some(_) => ServerRole::ClusterMaster,
+            None if address.fails_over() => ServerRole::NamedMaster,
+            None => ServerRole::Alone,
         };
         let metrics = of_cluster.unwrap_or_default();
         let inbox = Arc::new(Inbox::new(log, options, metrics, io.time()));
-        let home = Handle::try_current().ok().filter(|_| !is_cluster_master);
+        let home = Handle::try_current().ok();
+        let home = home.filter(|_| role != ServerRole::ClusterMaster);
         let home = home.unwrap_or_else(|| io.handle().clone());
         let driver = Arc::new(Mutex::new(Driver {
             address: Arc::clone(address),
@@ -68,7 +66,7 @@ impl ServerNode {
             // nodes are started.
             check: ServerCheck::new(&inbox, io.environment().clock),
             inbox: Arc::clone(&inbox),
-            rules,
+            role,
             #[cfg(feature = "sentinel")]
             floor: Arc::default(),
             io: io.clone(),
@@ -109,7 +107,7 @@ struct Driver {
     address: Arc<RedisAddress>,
     inbox: Arc<Inbox>,
     check: ServerCheck,
-    rules: Rules,
+    role: ServerRole,
     #[cfg(feature = "sentinel")]
     floor: Arc<parking_lot::Mutex<super::sentinel::Floor>>,
     io: IoThread,
@@ -205,7 +203,7 @@ impl Driver {
         }
         self.compare(facts.run_id().map(str::to_owned));
         self.connect_to = ConnectTo::First;
-        let actor = Actor::new(connected, &self.inbox, &mut self.check, &self.rules);
+        let actor = Actor::new(connected, &self.inbox, &mut self.check, self.role);
         actor.serve(replaced).await
     }
 
@@ -257,13 +255,14 @@ impl Driver {
     /// Refuses a server that a lock cannot rely on, or returns the reasons for the log.
     fn vet(&self, server: &Server, connected: &Connected) -> Result<Option<String>, NodeError> {
         let facts = &connected.greeting.facts;
-        if !self.rules.is_alone && facts.is_replica() {
+        let is_alone = self.role == ServerRole::Alone;
+        if !is_alone && facts.is_replica() {
             // Not refused: this server is being promoted, or another one is.
             let detail = format!("{server} was named as the master, and is a replica");
             return Err(not_connected(detail));
         }
         let mut faults = Vec::new();
-        if !self.rules.is_alone && self.check.marker_key().is_some() && facts.run_id().is_none() {
+        if !is_alone && self.check.marker_key().is_some() && facts.run_id().is_none() {
             faults.push(HIDDEN.to_owned());
         }
         let servers = connected.addresses.iter();
@@ -285,7 +284,8 @@ impl Driver {
                 %places
             );
         }
-        self.rules.judge(facts, faults)
+        let (pool, options) = (&self.inbox.log.pool, &self.inbox.options);
+        self.role.judge(pool, options, facts, faults)
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {

@@ -1,13 +1,14 @@
 //! Tells a waiting caller that a lock has become free, and an observer that it may have changed.
 
-use std::fmt;
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use futures_util::future::select_all;
 use parking_lot::Mutex;
 
+use crate::debug::debug_in_part;
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
@@ -259,21 +260,10 @@ impl QuorumWatch {
     }
 }
 
-/// Completes when an attempt may win: when one of `watches` finds its keys free.
+/// Completes when an attempt may win: when one of `watches` finds its keys free. There is at least one watch.
 pub(crate) async fn any_free(watches: &[QuorumWatch]) {
-    let mut waiting: Vec<_> = watches
-        .iter()
-        .map(|one| Box::pin(one.until_free()))
-        .collect();
-    poll_fn(|context| {
-        let mut each = waiting.iter_mut();
-        if each.any(|one| one.as_mut().poll(context).is_ready()) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    })
-    .await;
+    let each = watches.iter().map(|one| Box::pin(one.until_free()));
+    select_all(each).await;
 }
 
 impl Drop for QuorumWatch {
@@ -291,13 +281,7 @@ impl Drop for QuorumWatch {
     }
 }
 
-impl fmt::Debug for QuorumWatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QuorumWatch")
-            .field("keys", &self.reports.keys)
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(QuorumWatch, it => keys: it.reports.keys);
 
 #[cfg(test)]
 mod tests;

@@ -23,10 +23,11 @@ mutants! {
         HandedClaim::suits { && request.ttl == self.ttl } => {};
 
     "taken-over-where-a-token-is-wanted" breaks Unfenced in Calm:
-        HandedClaim::suits { !request.fencing && !self.is_fenced && } => {};
+        HandedClaim::suits { !request.fencing && self.validity.fencing_token.is_none() && } => {};
 
     "taken-over-for-a-full-ttl" breaks Validity in Faulty:
-        HandedClaim::take_over { deadline: self.deadline } => {
+        HandedClaim::take_over { granted_at: now } => {
+            granted_at: now,
             deadline: now.saturating_add(validity_of(self.ttl, self.clock_drift_factor))
         };
 

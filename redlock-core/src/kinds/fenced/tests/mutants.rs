@@ -31,7 +31,7 @@ mutants! {
         agree { &below } => { &(0..votes.len()).collect::<Vec<_>>() };
         agree { let mut answers } => {
             if round.tally().is_won() {
-                return Agreement { count: Some(count), disagreement: None };
+                return Ok(count);
             }
             let mut answers
         };

@@ -45,7 +45,7 @@ mutants! {
             let is_reader = request.kind == crate::request::Kind::Read;
             let unconfirmed = || TokenChoice::of(&acquisition.answers_now(&claim.nodes));
             match is_reader.then(unconfirmed).flatten() {
-                Some(choice) => Agreement { count: Some(choice.count), disagreement: None },
+                Some(choice) => Ok(choice.count),
                 None => agree(context, &claim, &acquisition, until).await,
             }
         };
