@@ -32,7 +32,7 @@ pub(super) async fn acquire(
     request: &Request,
 ) -> Result<Lease, AcquireError> {
     let mut acquirer = Acquirer::new(parts, nodes, request)?;
-    // A late caller does not compete for the lock.
+    // With a period: if the job was run already, the caller does not compete for the lock.
     acquirer.check_run(acquirer.budget.end).await?;
     let lease = acquirer.compete().await?;
     // This look finds the record of a holder that ran, because the record went ahead on the same connection. The
@@ -138,7 +138,7 @@ impl<'a> Acquirer<'a> {
             }
             let other_process =
                 let_others_go_first(&turn, &self.lock, self.budget.last_attempt).await;
-            let is_break = other_process.is_some();
+            let was_met_in_break = other_process.is_some();
             let attempted = match other_process {
                 Some(refusal) => Err(refusal),
                 None => self.ask_nodes(&turn).await?,
@@ -148,8 +148,8 @@ impl<'a> Acquirer<'a> {
                 Err(refusal) => Arc::new(refusal),
             };
             turn.record_refusal(&refusal);
-            // An attempt follows each break, because a break uses up nothing of the budget.
-            if !self.pause(&turn, &refusal).await && !is_break {
+            // A refusal in a break is no attempt and uses up nothing of the budget, so an attempt follows it.
+            if !self.pause(&turn, &refusal).await && !was_met_in_break {
                 // The next caller need not wait for the error's details.
                 drop(turn);
                 return Some(Err(refusal_error(&refusal, &self.budget).await));

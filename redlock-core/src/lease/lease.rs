@@ -57,7 +57,7 @@ impl Lease {
         let mut lease = Self::of(LeaseHandle {
             shared: Arc::clone(&shared),
         });
-        lease.start_renewal_and_run(&shared.request, began, began);
+        lease.start_renewal_and_job_run(&shared.request, began, began);
         lease
     }
 
@@ -73,7 +73,12 @@ impl Lease {
 
     /// Starts the renewal that `request` asks for, counted from `renewed_from`, and the run that began at `began`. The
     /// renewal ends when this holder leaves, before the release is sent, or when the lease is over.
-    fn start_renewal_and_run(&mut self, request: &Request, began: Moment, renewed_from: Moment) {
+    fn start_renewal_and_job_run(
+        &mut self,
+        request: &Request,
+        began: Moment,
+        renewed_from: Moment,
+    ) {
         self.run = request.once_per.map(|period| JobRun::new(period, began));
         let max_hold = match request.renewal {
             Renewal::Never => return,
@@ -144,7 +149,7 @@ impl Lease {
             // A retry cannot help a lease that is over.
             before(shared.clock(), next, self.lost()).await;
         }
-        self.start_renewal_and_run(request, began, environment.now());
+        self.start_renewal_and_job_run(request, began, environment.now());
         Ok(())
     }
 
@@ -198,7 +203,8 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.leave().is_some() {
-            share_woken_tasks(); // The dropper may block its worker next, in whose slot the waiter waits.
+            // Tokio keeps the task woken last for this worker alone: if the dropper blocks it, that task starves.
+            share_woken_tasks();
         }
     }
 }

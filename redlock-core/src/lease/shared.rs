@@ -340,26 +340,26 @@ impl LeaseShared {
     pub(super) fn release(&self, over: LeaseEnd, leaving: u32) -> Option<ClaimOutcome> {
         let protocol = &self.claim.protocol;
         let hands_over = over == LeaseEnd::Released && protocol.turn_rule() == TurnRule::HandOver;
-        let (turn, handed_claim) = self.change(|state| {
+        let (turn, left_claim) = self.change(|state| {
             let is_held = state.holders > 0;
             state.holders = state.holders.saturating_sub(leaving);
             if !is_held || state.holders > 0 {
                 return None;
             }
             state.over.get_or_insert(over);
-            let handed_claim = HandedClaim {
+            let left_claim = HandedClaim {
                 claim: Arc::clone(&self.claim),
                 validity: state.validity,
                 ttl: self.request.ttl,
                 clock_drift_factor: self.request.clock_drift_factor,
                 is_taken_over: false,
             };
-            Some((state.turn.take(), handed_claim))
+            Some((state.turn.take(), left_claim))
         })?;
         let left = match turn {
-            Some(turn) => turn.end(handed_claim, hands_over),
+            Some(turn) => turn.end(left_claim, hands_over),
             // The lease was lost, or passed its turn on when it won. Other callers ask the nodes already.
-            None => handed_claim.release().map(ClaimOutcome::Released),
+            None => left_claim.release().map(ClaimOutcome::Released),
         };
         if protocol.turn_rule() == TurnRule::PassOn && protocol.permit().is_some() {
             self.parts.lines.ask_now(&self.line_key());

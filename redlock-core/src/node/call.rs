@@ -46,8 +46,8 @@ pub struct Call {
 /// holder's owner token. A record has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// An acquisition. No node sends it again after its release was submitted, and an error is a vote
-    /// against the caller.
+    /// An acquisition. It is never sent again, unless the server certainly did not run it and its release goes behind
+    /// it. An error is a vote against the caller.
     Takes,
     /// An extension, the confirmation of a fencing token, or a record. If it is lost, its caller asks
     /// again or does without, so no node owes it.

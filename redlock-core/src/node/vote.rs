@@ -18,8 +18,8 @@ pub enum Vote {
         /// To an acquisition of one of several keys: the place of the key that is ours now.
         choice: Option<u16>,
     },
-    /// A key holds another value than our token. To a release, of a server that tells no difference: or it
-    /// is missing.
+    /// A key holds another value than our token. In answer to a release the key may also be missing, if the server does
+    /// not tell the two apart.
     Held(Holding),
     /// No key holds another token. To an extension or a confirmation: at least one key is missing. To another
     /// call: no key exists.

@@ -233,7 +233,8 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.release().is_some() {
-            share_woken_tasks(); // The dropper may block its worker next, in whose slot the driver waits.
+            // Tokio keeps the task woken last for this worker alone: if the dropper blocks it, that task starves.
+            share_woken_tasks();
         }
     }
 }

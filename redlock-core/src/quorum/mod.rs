@@ -82,8 +82,8 @@ impl Tally {
         self.granted + self.held + self.pending() < majority(self.configured)
     }
 
-    /// A majority answered, and too few of it granted: another client holds the lock, or several
-    /// clients split the votes.
+    /// True if a majority granted or said "held", and at least one said "held". Of a round that is not won: another
+    /// client holds the lock, or several clients split the votes.
     pub(crate) const fn is_contended(&self) -> bool {
         self.held > 0 && self.granted + self.held >= majority(self.configured)
     }

@@ -81,15 +81,15 @@ impl FairShare {
     }
 
     /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if another process
-    /// was met a moment ago, or if the streak is spent. A shorter `handover_time` than the default limits only hand-overs.
+    /// was met a moment ago, or if the streak is spent. A `handover_time` below the default ends no streak earlier here.
     pub(super) fn record_release(&mut self, is_followed: bool, now: Moment) {
         let meets_others = self.remembers_others > 0;
         if meets_others || self.lasted(now) >= BRIEF {
             // The release has to arrive first, and other processes have to hear of it.
             self.binds_until = now.saturating_add(SHORT_GAP + self.grant_time);
         }
-        let handover_time = self.handover_time.max(HANDOVER_TIME);
-        if is_followed || meets_others || self.is_spent(handover_time, now) {
+        let longest_streak = self.handover_time.max(HANDOVER_TIME);
+        if is_followed || meets_others || self.is_spent(longest_streak, now) {
             self.questions_due = BREAK;
             self.began = None;
             self.remembers_others = self.remembers_others.saturating_sub(1);

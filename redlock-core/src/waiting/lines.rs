@@ -115,7 +115,7 @@ impl Lines {
             let is_unanswered = turn.line.state.lock().is_unanswered(now);
             let pause = budget.next_pause(environment, is_unanswered);
             gives_up = match (pause, gives_up) {
-                // The nodes answer again.
+                // The caller has budget: still, or again, because the nodes answer again.
                 (Some(_), _) => None,
                 (None, None) => {
                     // Two node timeouts: one for the rest of a break, one for an attempt.

@@ -40,7 +40,7 @@ const TO_READ: Duration = Duration::from_millis(20);
 /// The shortest time that timers of tokio tell apart.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
-/// Serves a connection.
+/// Serves a connection: the driver's part while it has one. It is no task of its own.
 pub(in crate::redis) struct Actor<'a> {
     pipe: CommandPipeline,
     check: &'a mut ServerCheck,

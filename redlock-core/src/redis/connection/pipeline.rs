@@ -167,7 +167,8 @@ impl CommandPipeline {
         let others = self.acquisitions.first();
         joins &= joins_releases || others.is_none_or(|it| it.call().ttl() == call.ttl());
         let shares_key_with = |it: &QueuedCall| call.keys().any(|key| key == it.call().first_key());
-        // A call must not overtake one with a key of its own, so what was gathered goes first.
+        // A call must not overtake one with a key of its own, so what was gathered goes first: acquisitions that join
+        // would overtake releases, and a call by itself would overtake both.
         if !joins_releases && self.releases.iter().any(shares_key_with)
             || !joins && self.acquisitions.iter().any(shares_key_with)
         {

@@ -228,7 +228,7 @@ impl Inbox {
         }
     }
 
-    /// Moves what came into `batch`, which is empty, and subtracts `answered` from the outstanding operations. What comes
+    /// Fills `batch`, which is empty, with what came, and subtracts `answered` from the outstanding operations. What comes
     /// later wakes the driver.
     pub(super) fn take_batch(&self, batch: &mut Batch, answered: usize, driver: &Waker) {
         // Dropped once the mutex is unlocked: it may be the last handle of its task.
