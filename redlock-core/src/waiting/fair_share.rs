@@ -81,7 +81,7 @@ impl FairShare {
     }
 
     /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if another process
-    /// was met a moment ago, or if the streak is spent. A `handover_time` below the default ends no streak earlier here.
+    /// was met a moment ago, or if the streak is spent. For a caller that comes again at once, a streak lasts for `HANDOVER_TIME` at least.
     pub(super) fn record_release(&mut self, is_followed: bool, now: Moment) {
         let meets_others = self.remembers_others > 0;
         if meets_others || self.lasted(now) >= BRIEF {
