@@ -148,12 +148,11 @@ impl<'a> Acquirer<'a> {
                 // The release goes ahead of the acquisition on each connection, in the same round trip.
                 claim.release();
             }
-            let other_process = match turn.questions_due() {
-                0 => None,
-                _ => {
-                    let lock = self.sought_lock();
-                    let_others_go_first(&turn, &lock, self.budget.last_attempt).await
-                }
+            let other_process = if turn.questions_due() > 0 {
+                let lock = self.sought_lock();
+                let_others_go_first(&turn, &lock, self.budget.last_attempt).await
+            } else {
+                None
             };
             let was_met_in_break = other_process.is_some();
             let attempted = match other_process {
