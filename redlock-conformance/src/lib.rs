@@ -1,4 +1,5 @@
-//! Checks that a [`Node`] keeps its contract, for authors of nodes.
+//! Checks that a [`Node`] keeps its contract, for authors of nodes. `Config::pool_node` of `redlock-runtime` takes such a
+//! node. This crate is for `[dev-dependencies]`: it switches on the feature `testing` of `redlock-core`.
 //!
 //! The author writes a [`Rig`]. It makes nodes of one store, reads and sets the store's keys directly, and inflicts
 //! [faults](ServerFault). [`run`] puts one check after the other to new nodes of the rig,
