@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{Environment, IoThread, MemoryNode, Node, RedisNode};
+use redlock_core::{IoThread, MemoryNode, Node, RedisNode};
 
 use crate::config::{CheckedConfig, Config, MakeNode, PoolAddress, check_logins, check_servers};
 use crate::error::InitError;
@@ -173,7 +173,7 @@ fn start_nodes(
                 let clock = io.environment().clock;
                 PoolNode::in_memory(MemoryNode::new(name.as_str(), clock))
             }
-            PoolAddress::Own(make) => match make_node(name, make, io.environment()) {
+            PoolAddress::Own(make) => match make_node(name, make, io) {
                 Ok(node) => PoolNode { node, memory: None },
                 Err(problem) => {
                     problems.push(problem);
@@ -198,12 +198,8 @@ fn start_nodes(
 /// # Errors
 /// The problem, if the code fails, or if the node has another name. A set with two nodes of one name could have one node
 /// twice.
-fn make_node(
-    pool: &str,
-    make: &MakeNode,
-    environment: Environment,
-) -> Result<Arc<dyn Node>, String> {
-    let node = make(environment).map_err(|error| {
+fn make_node(pool: &str, make: &MakeNode, io: &IoThread) -> Result<Arc<dyn Node>, String> {
+    let node = make(io.environment()).map_err(|error| {
         let why = shown_text(&error.to_string());
         format!("the node of the pool `{pool}` cannot be made: {why}")
     })?;
