@@ -64,6 +64,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let redlock = redlock_runtime::init(config).await?;
     charge(42).await?;
     redlock.shutdown().await;
-    recorded.try_iter().for_each(|line| println!("{line}"));
+    for line in recorded.try_iter() {
+        println!("{line}");
+    }
     Ok(())
 }
