@@ -55,7 +55,7 @@
 //! * [`error`]: why a lock was not acquired, or not extended; why a lease is over.
 //! * [`lease`]: fencing tokens; how a body under a lease ended, and how its release went.
 //! * [`redis`]: the address and the options of a [`RedisNode`].
-//! * [`node`]: all that a node of one's own needs: what it is asked and answers; how it has been doing.
+//! * [`node`]: the contract of a [`Node`], its calls and answers, for nodes of your own; how a node has been doing.
 //! * [`quorum`]: how many nodes are a majority.
 //! * [`waiting`]: for how long callers of one process may hand a lock over to each other; what tells an
 //!   observer of changes.

@@ -82,8 +82,8 @@
 //! parameters as a value, and [`Config::site`] overrides them for one function. [`init()`] checks every
 //! annotated function of the program against the configuration, and starts the global registry.
 //!
-//! [`Config::pool_node`] takes a node of your own. Its contract is in [`node`]; [`mod@env`] and [`restart_check`] have
-//! what it builds on.
+//! [`Config::pool_node`] takes a node of your own. Its contract is in [`node`], its clock and its tasks are those of
+//! [`mod@env`], and [`restart_check`] has the rules for a node that may forget locks.
 //!
 //! # Shutdown
 //! [`Redlock::shutdown`] lets bodies finish, cancels those that do not, releases their locks, and

@@ -84,7 +84,6 @@ impl MemoryNode {
     }
 
     /// Copies the node: the state of a server that restarts from its disk.
-    ///
     #[must_use]
     pub fn fork(&self) -> Self {
         let copy = Self::new(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::watch::{KeyReport, Watch};
 use super::{NodeHealth, NodeStatus, Submission};
 
-/// An independent node: a Redis server, an in-process store, or a simulated one.
+/// An independent node: a Redis server, an in-process store, a simulated one, or one of your own.
 ///
 /// # Contract
 /// * Each call is atomic over all its keys.

@@ -1,4 +1,4 @@
-//! All that a node of one's own needs: its contract, and the calls and answers.
+//! The contract of a node, its calls and its answers, for nodes of your own.
 //!
 //! [`Node`] has the methods and the duties, and the crate `redlock-conformance` checks that a node keeps them. A
 //! service hands a node to `Config::pool_node` of `redlock-runtime`; a user of this crate puts it into a [`NodeSet`].

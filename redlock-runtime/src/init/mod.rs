@@ -118,7 +118,7 @@ fn checked_set(checked: &CheckedConfig) -> CheckedSet {
     // A Redis Cluster has no restart check, and does not count when it is decided whether the set is new.
     let (clusters, single): (Vec<_>, Vec<_>) = servers.partition(|(_, it)| it.is_cluster());
     let count = clusters.len() + single.len() + own;
-    // A node of the user's own does not say whether it was in use, so a set with such a node is never known to be new.
+    // Nobody asks a node of the user's own whether it was in use, so its set may not be new.
     let default = match own {
         0 => RestartCheck::default_for(count),
         _ => RestartCheck::Strict,
