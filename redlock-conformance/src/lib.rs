@@ -7,8 +7,8 @@
 //!
 //! ```
 //! # use std::sync::Arc;
-//! # use redlock_conformance::{Rig, ServerFault, run};
-//! # use redlock_core::{IoThread, MemoryNode, Node};
+//! # use redlock_conformance::{IoThread, Rig, ServerFault, run};
+//! # use redlock_core::{MemoryNode, Node};
 //! struct InMemory(MemoryNode);
 //!
 //! impl Rig for InMemory {
@@ -63,6 +63,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Node;
+
+/// Has the clock, the randomness and the background tasks with which a rig makes its nodes.
+#[doc(no_inline)]
+pub use redlock_core::IoThread;
 
 use bench::Bench;
 pub use report::Report;

@@ -291,11 +291,11 @@ impl Config {
         self.pool_at(name.into(), PoolSource::Client(address))
     }
 
-    /// Adds a node of your own, such as a store that is no Redis server. `make` receives the clock, the randomness and
-    /// the background tasks of the library, and returns the node, whose [name](Node::name) is the pool's.
+    /// Adds a node of your own, such as a store in a database. `make` receives the [clock, the randomness and the
+    /// background tasks](Environment) of the library, and returns the node, whose [name](Node::name) is the pool's.
     ///
-    /// Each start calls `make` once, after the checks that need no server. So it must not block: a node that has to
-    /// connect does so in a task, and abstains until then. See [the guide](crate::guide::operate::your_own_node).
+    /// Each start calls `make` once, after the checks that need no server. It must not block: a node that has to connect
+    /// does so in a task, and abstains until then. See [the guide](crate::guide::operate::your_own_node).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -13,7 +13,7 @@ use redlock_core::{Environment, Node};
 use super::settings::for_each_pool_setting;
 use crate::parameters::{RawValue, parse};
 
-/// Makes a node of the user's own. A configuration can be cloned, so this may be called by several starts.
+/// Makes a node of the user's own. A configuration can be cloned, so several starts may call this.
 pub(crate) type MakeNode =
     Arc<dyn Fn(Environment) -> Result<Arc<dyn Node>, Box<dyn Error + Send + Sync>> + Send + Sync>;
 

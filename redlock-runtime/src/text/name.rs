@@ -25,7 +25,7 @@ impl fmt::Debug for ShownName<'_> {
     }
 }
 
-/// Returns a text of the user's code on one line, with each word shown as a name: it may be a URL.
+/// Returns a text of the user's code on one line, without words that may be URLs. A URL may contain a password.
 pub(crate) fn shown_text(text: &str) -> String {
     let text = text.replace('`', "'");
     let words = text
