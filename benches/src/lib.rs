@@ -48,7 +48,7 @@ mod ways;
 
 pub use cases::{
     compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_writer, peers,
-    renewal, shares, tuning, uncontended, wrapper,
+    permits, renewal, shares, tuning, uncontended, wrapper,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};
