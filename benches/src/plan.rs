@@ -10,7 +10,7 @@ use crate::group::Group;
 pub enum Mode {
     /// Shows that the benchmarks work; the figures mean nothing.
     Smoke,
-    /// About two minutes.
+    /// About four minutes.
     Short,
     /// For figures that are to be quoted.
     Full,
