@@ -5,13 +5,21 @@
 //! this process wait too. A message only says that a key changed, so the server is asked what became of the key, and
 //! with the answer it remembers the key again. It sends one message about a key, and no other until it is asked again.
 //!
+//! **The server is asked only about keys that changed.** What it answered stays known from one refusal to the next, until
+//! its message comes: a caller that waits for one of 256 permits would ask for all of them after each attempt otherwise.
+//!
+//! **A caller is told at once only that a key is held.** The key may have come free since, but then a message is on its
+//! way, and the caller is told again. That a key is free may be a state from before the caller's refusal, with which it
+//! would be refused again and again. So about such a key the server is asked anew, after the attempt on the same
+//! connection, and no answer to an earlier question counts.
+//!
 //! A server with a small table of keys forgets one key for another, and says each time that it changed. So if a message
-//! was about no change, the next question waits for a pause. The pause begins short and grows up to [`LONGEST_QUESTION_PAUSE`],
+//! was about no change, the next question waits for a pause. The pause begins short and grows up to 250 ms,
 //! because each reader that leaves a shared lock changes the key, but hardly its end, and not its value.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use ::redis::{Pipeline, PushInfo, PushKind, Value as Theirs};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -19,36 +27,23 @@ use tokio::time::Instant;
 
 use crate::logging::log_node;
 use crate::model::token::LONGEST_TOKEN;
-use crate::node::value::is_wrong_type;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
-use crate::node::{NodeError, Remaining, Value};
+use crate::node::{NodeError, Value};
 use crate::redis::errors::{CLOSED, lost};
 
 use super::pipeline::{CommandPipeline, Purpose};
+use super::watched_key::{KeyEnd, WatchedKey};
 
-/// The first pause, and the longest pause, between questions about a key that does not change.
-const FIRST_QUESTION_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_QUESTION_PAUSE: Duration = Duration::from_millis(250);
+/// With more keys than this, those for which nobody waits are forgotten.
+const MANY_KEYS: usize = 1024;
 
-/// If two answers name ends of a key that are this close, and the same value, the key did not change in between. Each
-/// reader of a shared lock changes the end a little, and not the value.
-const SAME_EXPIRY: Duration = Duration::from_millis(20);
+/// The most keys of one question. The server's answers to callers come after its answer.
+const MOST_ASKED: usize = 256;
 
-/// The keys for which one caller waits.
-pub(super) struct WatchedKeys {
-    pub(super) watch: Arc<Watch>,
-    /// When the keys expire, and what they hold, by the last answer.
-    end: Option<Instant>,
-    value: Option<HeldValue>,
-    /// The moment from which on the server may be asked again.
-    asks_from: Instant,
-    /// The pause behind the next answer without a change.
-    pause: Duration,
-    /// True if a message came before that moment.
-    is_due: bool,
-}
+/// The name of a key, with the configured prefix.
+type KeyName = Arc<[u8]>;
 
-/// The push messages of one connection.
+/// The push messages of one connection, and what is known of the keys.
 pub(in crate::redis) struct Watches {
     /// `None` if the server knows no RESP3. Then the next call finds that the connection is closed.
     messages: Option<UnboundedReceiver<PushInfo>>,
@@ -56,7 +51,11 @@ pub(in crate::redis) struct Watches {
     is_impossible: bool,
     /// True if the user may not read the beginning of a value: then the ends alone show a change.
     is_valueless: bool,
-    pub(super) watched: Vec<WatchedKeys>,
+    keys: HashMap<KeyName, WatchedKey>,
+    /// The keys about which the server has to be asked because of a message.
+    due: Vec<KeyName>,
+    /// With more keys than this, those for which nobody waits are looked for.
+    many: usize,
 }
 
 impl Watches {
@@ -65,7 +64,9 @@ impl Watches {
             is_impossible: messages.is_none(),
             is_valueless: false,
             messages,
-            watched: Vec::new(),
+            keys: HashMap::new(),
+            due: Vec::new(),
+            many: MANY_KEYS,
         }
     }
 
@@ -75,22 +76,13 @@ impl Watches {
         context: &mut Context<'_>,
         pipe: &mut CommandPipeline,
     ) -> Result<(), NodeError> {
-        let Some(messages) = &mut self.messages else {
-            return Ok(());
-        };
-        if self.watched.is_empty() && !pipe.is_empty() {
+        if self.keys.is_empty() && !pipe.is_empty() {
             // No caller waits for a message, and the next answer shows whether the connection is closed.
             return Ok(());
         }
-        while let Poll::Ready(message) = messages.poll_recv(context) {
+        while let Poll::Ready(message) = self.poll_message(context) {
             match message {
-                Some(message) if message.kind == PushKind::Invalidate => {
-                    self.watched.retain(|it| it.watch.is_wanted());
-                    let waiting = self.watched.iter_mut();
-                    for it in waiting.filter(|it| concerns(&message, &it.watch)) {
-                        it.is_due = true;
-                    }
-                }
+                Some(message) if message.kind == PushKind::Invalidate => self.set_due(&message),
                 Some(message) if message.kind != PushKind::Disconnection => {}
                 _ => return Err(lost(CLOSED)),
             }
@@ -99,49 +91,114 @@ impl Watches {
         Ok(())
     }
 
+    fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<Option<PushInfo>> {
+        match &mut self.messages {
+            Some(messages) => messages.poll_recv(context),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Marks the keys of a message as changed.
+    fn set_due(&mut self, message: &PushInfo) {
+        if let [Theirs::Array(names)] = &message.data[..] {
+            for name in names {
+                if let Theirs::BulkString(name) = name
+                    && let Some((name, key)) = self.keys.remove_entry(&name[..])
+                {
+                    self.keep_changed(name, key);
+                }
+            }
+        } else {
+            // After FLUSHALL and FLUSHDB.
+            for (name, key) in std::mem::take(&mut self.keys) {
+                self.keep_changed(name, key);
+            }
+        }
+    }
+
+    /// Keeps a key that has changed, if a caller waits for it.
+    fn keep_changed(&mut self, name: KeyName, mut key: WatchedKey) {
+        if key.is_wanted() {
+            if key.set_due() {
+                self.due.push(Arc::clone(&name));
+            }
+            self.keys.insert(name, key);
+        }
+    }
+
     /// Takes callers that begin to wait.
     pub(super) fn add(&mut self, watches: &mut Vec<Arc<Watch>>, pipe: &mut CommandPipeline) {
         if self.is_impossible {
             // The drop of the watches says that nothing is known.
             return watches.clear();
         }
-        self.watched.retain(|it| it.watch.is_wanted());
-        // Also if the keys are known: a state from before the caller's refusal tells the caller nothing.
+        let (now, mut unknown) = (pipe.now(), Vec::new());
         for watch in watches.drain(..) {
-            send_question(&watch, self.is_valueless, pipe);
-            self.watched.push(WatchedKeys {
-                watch,
-                end: None,
-                value: None,
-                asks_from: pipe.heard,
-                pause: FIRST_QUESTION_PAUSE,
-                is_due: false,
-            });
+            for name in watch.keys().shared_names() {
+                let key = self.keys.entry(Arc::clone(name));
+                let key = key.or_insert_with(|| WatchedKey::new(now));
+                key.add(&watch, now);
+                if !key.is_known_held(now) && key.set_asked(now) {
+                    unknown.push(Arc::clone(name));
+                }
+            }
+            self.report(&watch, now);
+        }
+        self.ask(&unknown, pipe);
+        if self.keys.len() > self.many {
+            self.keys.retain(|_, key| key.is_wanted());
+            self.many = MANY_KEYS.max(self.keys.len() * 2);
         }
     }
 
     /// Asks about keys that a message was about. The alarm fires for those that have to wait.
     pub(super) fn ask_due(&mut self, pipe: &mut CommandPipeline) {
-        for it in self.watched.iter_mut().filter(|it| it.is_due) {
-            if it.asks_from <= pipe.now() {
-                it.is_due = false;
-                send_question(&it.watch, self.is_valueless, pipe);
-            } else {
-                pipe.ring_by(it.asks_from);
-            }
+        if self.due.is_empty() {
+            return;
         }
+        let (now, mut names) = (pipe.now(), Vec::new());
+        self.due.retain(|name| {
+            let key = self.keys.get_mut(name).filter(|key| key.is_due());
+            let Some(key) = key else { return false };
+            let must_wait = key.asks_from > now;
+            if must_wait {
+                pipe.ring_by(key.asks_from);
+            } else if key.set_asked(now) {
+                names.push(Arc::clone(name));
+            }
+            must_wait
+        });
+        self.ask(&names, pipe);
     }
 
     /// The moment of the next question that has to wait.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        let due = self.watched.iter().filter(|it| it.is_due);
-        due.map(|it| it.asks_from).min()
+        let due = self.due.iter().filter_map(|name| self.keys.get(name));
+        due.map(|key| key.asks_from).min()
     }
 
-    /// The server's answers to the question how long the keys of `watch` live.
+    /// Asks how long the keys live, and what they hold. What the connection needs for messages goes ahead each time: it
+    /// costs a server nothing.
+    fn ask(&self, names: &[KeyName], pipe: &mut CommandPipeline) {
+        for names in names.chunks(MOST_ASKED) {
+            let mut question = Pipeline::new();
+            question.cmd("CLIENT").arg(&["TRACKING", "ON", "OPTIN"]);
+            for name in names {
+                question.cmd("CLIENT").arg(&["CACHING", "YES"]);
+                question.cmd("PTTL").arg(&**name);
+                if !self.is_valueless {
+                    let beginning = question.cmd("GETRANGE").arg(&**name);
+                    beginning.arg(0).arg(LONGEST_TOKEN);
+                }
+            }
+            pipe.send_commands(question, Purpose::Watch(names.to_vec()));
+        }
+    }
+
+    /// Takes the server's answers to a question about the keys `names`.
     pub(super) fn record_answer(
         &mut self,
-        watch: &Arc<Watch>,
+        names: &[KeyName],
         value: &Value,
         pipe: &CommandPipeline,
     ) {
@@ -164,86 +221,55 @@ impl Watches {
                 reason
             );
             self.is_impossible = true;
+            self.due.clear();
             // The drop of the watches says that nothing is known.
-            return self.watched.clear();
+            return self.keys.clear();
         }
-        let (report, value) = report(answers, watch.keys().names().len());
-        self.is_valueless |= report != KeyReport::Unknown && value.is_none();
-        let mut waiting = self.watched.iter_mut();
-        if let Some(it) = waiting.find(|it| Arc::ptr_eq(&it.watch, watch)) {
-            let end = match report {
-                KeyReport::Held(Remaining::Expires(left)) => pipe.heard.checked_add(left),
-                _ => None,
-            };
-            let ends = end.zip(it.end);
-            let is_same_end = ends.is_some_and(|(a, b)| a.max(b) - a.min(b) < SAME_EXPIRY);
-            let is_same = is_same_end || report == KeyReport::Held(Remaining::Never);
-            if is_same && it.value == value {
-                it.asks_from = pipe.heard + it.pause;
-                it.pause = (it.pause + it.pause / 4).min(LONGEST_QUESTION_PAUSE);
-            } else {
-                it.pause = FIRST_QUESTION_PAUSE;
+        let answers = answers.get(1..).unwrap_or_default();
+        let answers = answers.chunks((answers.len() / names.len().max(1)).max(1));
+        let mut told = Vec::new();
+        for (name, answers) in names.iter().zip(answers) {
+            if let Some(key) = self.keys.get_mut(name)
+                && key.record(answers, pipe.since, pipe.heard)
+            {
+                self.is_valueless |= key.end.is_some() && key.value.is_none();
+                told.extend(key.watches.iter().map(Arc::clone));
             }
-            (it.end, it.value) = (end, value);
         }
-        watch.report_of(report, value);
+        // A caller that waits for several of the keys is told once.
+        told.sort_unstable_by_key(Arc::as_ptr);
+        told.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        for watch in told {
+            self.report(&watch, pipe.heard);
+        }
+    }
+
+    /// Reports the keys to a caller, unless an answer about one of them is missing. They are free if none exists, or held for
+    /// as long as the last one.
+    fn report(&self, watch: &Watch, now: Instant) {
+        let names = watch.keys().names();
+        let keys: Option<Vec<_>> = names.map(|name| self.keys.get(name)).collect();
+        let Some(keys) = keys.filter(|keys| keys.iter().all(|key| key.is_answered())) else {
+            return;
+        };
+        let ends: Option<Vec<_>> = keys.iter().map(|key| key.end).collect();
+        let end = ends.and_then(|ends| ends.into_iter().max());
+        let report = end.map_or(KeyReport::Unknown, |end| KeyEnd::report(end, now));
+        let values: Option<Vec<_>> = keys.iter().map(|key| key.value).collect();
+        watch.report_of(report, values.map(HeldValue::all));
+    }
+
+    /// Takes out the watches of all callers, for the next connection.
+    pub(super) fn take_all(&mut self) -> Vec<Arc<Watch>> {
+        let mut watches = Vec::new();
+        for (name, key) in std::mem::take(&mut self.keys) {
+            // A watch of several keys is taken with the first of them.
+            let is_first = |watch: &Arc<Watch>| watch.keys().shared_names().first() == Some(&name);
+            watches.extend(key.watches.into_iter().filter(is_first));
+        }
+        watches
     }
 }
 
-/// True if a message names a key of `watch`.
-fn concerns(message: &PushInfo, watch: &Watch) -> bool {
-    let [Theirs::Array(keys)] = &message.data[..] else {
-        // After FLUSHALL and FLUSHDB.
-        return true;
-    };
-    let is_named = |name| {
-        keys.iter()
-            .any(|key| matches!(key, Theirs::BulkString(key) if key == name))
-    };
-    watch.keys().names().any(is_named)
-}
-
-/// Asks how long the keys live, and what they hold. What the connection needs for messages goes ahead each time: it costs
-/// a server nothing.
-fn send_question(watch: &Arc<Watch>, is_valueless: bool, pipe: &mut CommandPipeline) {
-    let mut question = Pipeline::new();
-    question.cmd("CLIENT").arg(&["TRACKING", "ON", "OPTIN"]);
-    for key in watch.keys().names() {
-        question.cmd("CLIENT").arg(&["CACHING", "YES"]);
-        question.cmd("PTTL").arg(key);
-        if !is_valueless {
-            question.cmd("GETRANGE").arg(key).arg(0).arg(LONGEST_TOKEN);
-        }
-    }
-    pipe.send_commands(question, Purpose::Watch(Arc::clone(watch)));
-}
-
-/// Reads the answers about a caller's `keys`. They are free if none exists, or held for as long as the last one. Also
-/// returns what they hold, if the server was asked and told it.
-fn report(answers: &[Value], keys: usize) -> (KeyReport, Option<HeldValue>) {
-    let (mut longest, mut values) = (None, Vec::new());
-    let answers = answers.get(1..).unwrap_or_default();
-    for answers in answers.chunks((answers.len() / keys).max(1)) {
-        match answers.get(2) {
-            Some(Value::Text(text)) => values.push(&**text),
-            // A key that is no string.
-            Some(Value::Error(text)) if is_wrong_type(text) => values.push(&[]),
-            _ => {}
-        }
-        longest = longest.max(match answers.get(1).unwrap_or(&Value::Nil) {
-            Value::Int(-2) => None,
-            Value::Int(-1) => Some(Duration::MAX),
-            // The server counts in whole milliseconds, and deletes the key when the last one is over.
-            Value::Int(left) => Some(Duration::from_millis(left.unsigned_abs().saturating_add(1))),
-            // The user may not read this key, or the server is loading its data.
-            _ => return (KeyReport::Unknown, None),
-        });
-    }
-    let report = match longest {
-        None => KeyReport::Free,
-        Some(Duration::MAX) => KeyReport::Held(Remaining::Never),
-        Some(left) => KeyReport::Held(Remaining::Expires(left)),
-    };
-    let is_told = values.len() == keys;
-    (report, is_told.then(|| HeldValue::of(values.into_iter())))
-}
+#[cfg(test)]
+mod tests;
