@@ -8,7 +8,6 @@ mod error_streaks;
 pub(super) mod handshake;
 pub(super) mod open;
 mod pipeline;
-mod watched_key;
 pub(super) mod watches;
 
 #[cfg(test)]

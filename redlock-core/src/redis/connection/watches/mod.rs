@@ -17,6 +17,10 @@
 //! was about no change, the next question waits for a pause. The pause begins short and grows up to 250 ms,
 //! because each reader that leaves a shared lock changes the key, but hardly its end, and not its value.
 
+#[cfg(test)]
+mod tests;
+mod watched_key;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -32,7 +36,7 @@ use crate::node::{NodeError, Value};
 use crate::redis::errors::{CLOSED, lost};
 
 use super::pipeline::{CommandPipeline, Purpose};
-use super::watched_key::{KeyEnd, WatchedKey};
+use watched_key::{KeyEnd, WatchedKey};
 
 /// With more keys than this, those for which nobody waits are forgotten.
 const MANY_KEYS: usize = 1024;
@@ -270,6 +274,3 @@ impl Watches {
         watches
     }
 }
-
-#[cfg(test)]
-mod tests;
