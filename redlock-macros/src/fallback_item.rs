@@ -7,6 +7,7 @@ use syn::parse::Parser as _;
 
 use crate::function::{block, parse_header, split_inner_attributes};
 use crate::item_check::is_word;
+use crate::plan::Guard;
 
 /// The item, with the lease's name bound and with the `async` that its awaits need. A parameter that only the
 /// attribute mentions causes no warning.
@@ -22,7 +23,7 @@ use crate::item_check::is_word;
 //     }
 pub(crate) fn fallback_item(
     item: TokenStream,
-    guard: Option<&Ident>,
+    guard: Option<&Guard>,
     runtime: &TokenStream,
 ) -> TokenStream {
     let mut header: Vec<TokenTree> = item.clone().into_iter().collect();
@@ -54,9 +55,10 @@ pub(crate) fn fallback_item(
         header.insert(at, Ident::new("async", here).into());
     }
     let binding = guard.map(|guard| {
-        let here = Span::mixed_site().located_at(guard.span());
+        let (name, ty) = (&guard.name, guard.ty());
+        let here = Span::mixed_site().located_at(name.span());
         quote_spanned! {here=>
-            let #guard: &#runtime::__private::Lease =
+            let #name: &#runtime::__private::#ty =
                 ::core::option::Option::unwrap(::core::option::Option::None);
         }
     });
@@ -83,6 +85,7 @@ mod tests {
     use quote::{format_ident, quote};
 
     use super::fallback_item;
+    use crate::plan::Guard;
 
     /// Compares without and with a guard, whose binding stands at `LEASE`.
     fn check(item: &str, expected: &str) {
@@ -95,7 +98,11 @@ mod tests {
         } else {
             ""
         };
-        for (guard, binding) in [(None, ""), (Some(&format_ident!("lease")), binding)] {
+        let guard = Guard {
+            name: format_ident!("lease"),
+            is_fenced: false,
+        };
+        for (guard, binding) in [(None, ""), (Some(&guard), binding)] {
             let made = fallback_item(lex(item), guard, &quote!(::r));
             let expected = format!("{allow}{}", expected.replace("LEASE", binding));
             assert_eq!(bare(made), bare(lex(&expected)), "{item}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use syn::{Expr, Ident, LitStr};
 
 use crate::argument_capture::Captured;
@@ -20,9 +20,25 @@ pub(crate) struct LockPlan {
     pub values: PlainValues,
     /// True for `if_locked = "skip"`.
     pub skips: bool,
-    pub guard: Option<Ident>,
+    pub guard: Option<Guard>,
     /// The arguments that the body captures, so that they are dropped before the release.
     pub captured: Vec<Captured>,
+}
+
+/// The lease that the body has.
+pub(crate) struct Guard {
+    /// Its name in the body.
+    pub name: Ident,
+    /// True if the attribute has the literal `fencing = true`, so that the type has a fencing token.
+    pub is_fenced: bool,
+}
+
+impl Guard {
+    /// Returns the type of the lease, by its name in the runtime.
+    pub(crate) fn ty(&self) -> Ident {
+        let name = if self.is_fenced { "FencedLease" } else { "Lease" };
+        Ident::new(name, Span::mixed_site())
+    }
 }
 
 impl LockPlan {

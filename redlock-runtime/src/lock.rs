@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::panic::Location;
 
 use redlock_core::Resource;
@@ -10,7 +11,7 @@ use redlock_core::peek::{ForceReleased, LockStatus};
 use crate::acquire::LockSpec;
 use crate::call::{MappedBody, result_rules, run_call};
 use crate::error::{LockError, LockErrorKind};
-use crate::lease::Lease;
+use crate::lease::{FencedHandle, FencedLease, Lease, chain};
 use crate::parameters::prelude::*;
 use crate::site::Site;
 
@@ -52,27 +53,35 @@ use crate::site::Site;
 #[track_caller]
 pub fn lock(resource: impl Into<Resource>) -> Lock {
     let site = Site::at(Location::caller());
-    Lock(LockSpec::new(site, resource.into()))
+    Lock {
+        spec: LockSpec::new(site, resource.into()),
+        lease: PhantomData,
+    }
 }
 
 /// A lock before its acquisition: see [`lock`]. The registry's defaults give all other parameters.
+///
+/// `L` is the lease that `acquire` returns: a [`Lease`], or a [`FencedLease`] after [`fencing`](Self::fencing).
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
 /// # let _entered = redlock.registry().enter();
-/// let lock = redlock_runtime::lock("order:42").retry_count(0).fencing(true);
+/// let lock = redlock_runtime::lock("order:42").retry_count(0);
 /// let lease = lock.acquire().await?;
 /// # lease.release().await;
 /// # Ok(()) }
 /// ```
 #[must_use = "nothing is locked before `acquire` or `run`"]
-pub struct Lock(pub(crate) LockSpec);
+pub struct Lock<L = Lease> {
+    pub(crate) spec: LockSpec,
+    lease: PhantomData<fn() -> L>,
+}
 
-for_each_parameter!(setters!(Lock, it => it.0.options));
+for_each_parameter!(setters!(Lock<L>, it => it.spec.options));
 
-impl Lock {
+impl<L> Lock<L> {
     /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show the name
     /// where they name an annotated function, and without a name the file and the line of the call of [`lock`].
     ///
@@ -89,7 +98,7 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     pub fn name(mut self, name: &'static str) -> Self {
-        self.0.site = self.0.site.named(name);
+        self.spec.site = self.spec.site.named(name);
         self
     }
 
@@ -105,7 +114,7 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.0.pools = Some(names.into_iter().map(Into::into).collect());
+        self.spec.pools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
@@ -128,11 +137,13 @@ impl Lock {
     /// # lease.release().await;
     /// # Ok(()) }
     /// ```
-    pub fn note(self, note: impl fmt::Display) -> Self {
-        Self(self.0.note(format_args!("{note}")))
+    pub fn note(mut self, note: impl fmt::Display) -> Self {
+        self.spec = self.spec.note(format_args!("{note}"));
+        self
     }
 
-    /// Sets the parameters that `options` set. The others stay as they are.
+    /// Sets the parameters that `options` set. The others stay as they are. After [`fencing`](Self::fencing), the lock
+    /// is fenced whatever `options` say.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -147,30 +158,8 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     pub fn options(mut self, options: LockOptions) -> Self {
-        self.0.options = options.above(self.0.options);
+        self.spec.options = options.above(self.spec.options);
         self
-    }
-
-    /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
-    /// shares that body's lease.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// lease.release().await;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`LockError`]; of the kind `Lost` only if a lease that was to be shared is over.
-    ///
-    /// # Cancellation
-    /// Dropping the future sends a release to every node that may have granted the lock.
-    pub async fn acquire(self) -> Result<Lease, LockError> {
-        self.0.acquire().await
     }
 
     /// Asks the nodes who holds the lock. A majority says that it is free, or names its holder.
@@ -209,10 +198,10 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
     pub async fn peek(self) -> Result<LockStatus, LockError> {
-        let (registry, nodes) = self.0.registry_and_nodes()?;
+        let (registry, nodes) = self.spec.registry_and_nodes()?;
         let client = &registry.shared.client;
-        let status = client.peek(&nodes, &self.0.resource).await;
-        status.map_err(|it| self.0.error(LockErrorKind::Invalid(it), Some(&registry)))
+        let status = client.peek(&nodes, &self.spec.resource).await;
+        status.map_err(|it| self.spec.error(LockErrorKind::Invalid(it), Some(&registry)))
     }
 
     /// Deletes the lock on its nodes in an emergency, also if another process holds it.
@@ -242,8 +231,8 @@ impl Lock {
     /// # Cancellation
     /// If the future is dropped, the nodes may have deleted the keys, or some of them.
     pub async fn force_release(self) -> Result<ForceReleased, LockError> {
-        let (registry, nodes) = self.0.registry_and_nodes()?;
-        let LockSpec { resource, site, .. } = &self.0;
+        let (registry, nodes) = self.spec.registry_and_nodes()?;
+        let LockSpec { resource, site, .. } = &self.spec;
         let (client, site) = (&registry.shared.client, site.site_name());
         let released = client.force_release(&nodes, resource).await;
         match &released {
@@ -251,7 +240,52 @@ impl Lock {
             Err(error) => tracing::warn!(%resource, site, %error, "not released by force"),
         }
         let released = released.map_err(LockErrorKind::of_acquire);
-        released.map_err(|kind| self.0.error(kind, Some(&registry)))
+        released.map_err(|kind| self.spec.error(kind, Some(&registry)))
+    }
+}
+
+impl Lock {
+    /// Makes the lock one that comes with a fencing token: its lease is a [`FencedLease`], whose token is always there.
+    /// No later call takes it back. [`LockOptions::fencing`] decides at run time instead, and
+    /// [`LeaseHandle::fenced`](crate::LeaseHandle::fenced) asks such a lease.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").fencing().retry_count(0).acquire().await?;
+    /// println!("UPDATE … WHERE fence <= {}", lease.fencing_token().as_i64());
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
+    pub fn fencing(self) -> Lock<FencedLease> {
+        Lock {
+            spec: self.spec,
+            lease: PhantomData,
+        }
+    }
+
+    /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
+    /// shares that body's lease.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// lease.release().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`LockError`]; of the kind `Lost` only if a lease that was to be shared is over.
+    ///
+    /// # Cancellation
+    /// Dropping the future sends a release to every node that may have granted the lock.
+    pub async fn acquire(self) -> Result<Lease, LockError> {
+        self.spec.acquire().await
     }
 
     /// Acquires the lock, runs `body` under it, releases it.
@@ -275,7 +309,7 @@ impl Lock {
     /// Dropping the future drops the body first, then releases.
     pub fn run<B: Future>(self, body: B) -> impl Future<Output = Result<B::Output, LockError>> {
         let body = MappedBody { body, map: Ok };
-        run_call(self.0.begin(), body, result_rules())
+        run_call(self.spec.begin(), body, result_rules())
     }
 
     /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose
@@ -312,6 +346,100 @@ impl Lock {
         self,
         body: impl Future<Output = Result<T, E>>,
     ) -> impl Future<Output = Result<T, E>> {
-        run_call(self.0.begin(), body, result_rules())
+        run_call(self.spec.begin(), body, result_rules())
+    }
+}
+
+impl Lock<FencedLease> {
+    /// Acquires the lock as [`Lock::acquire`] does, with a fencing token.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let first = redlock_runtime::lock("order:42").fencing().acquire().await?;
+    /// let token = first.fencing_token();
+    /// first.release().await;
+    /// let second = redlock_runtime::lock("order:42").fencing().acquire().await?;
+    /// assert!(second.fencing_token() > token);
+    /// # second.release().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Lock::acquire`]; and of the kind `Invalid` below a holder of the lock without a token.
+    ///
+    /// # Cancellation
+    /// As [`Lock::acquire`].
+    pub async fn acquire(self) -> Result<FencedLease, LockError> {
+        self.fenced_spec().acquire().await.map(FencedLease::new)
+    }
+
+    /// Runs `body` as [`Lock::run`] does, and gives it its lease with the fencing token.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lock = redlock_runtime::lock("order:42").fencing();
+    /// lock.run(async |lease| println!("UPDATE … WHERE fence <= {}", lease.fencing_token())).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Lock::run`]; and of the kind `Invalid` below a holder of the lock without a token.
+    ///
+    /// # Cancellation
+    /// As [`Lock::run`].
+    pub fn run<F, B>(self, body: F) -> impl Future<Output = Result<B::Output, LockError>>
+    where
+        F: FnOnce(FencedHandle) -> B,
+        B: Future,
+    {
+        self.try_run(|lease| {
+            let body = body(lease);
+            MappedBody { body, map: Ok }
+        })
+    }
+
+    /// Runs `body` as [`Lock::try_run`] does, and gives it its lease with the fencing token.
+    ///
+    /// ```
+    /// # use redlock_runtime::LockError;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lock = redlock_runtime::lock("order:42").fencing();
+    /// let token: Result<i64, LockError> =
+    ///     lock.try_run(async |lease| Ok(lease.fencing_token().as_i64())).await;
+    /// assert!(token? > 0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The body's own, and those of [`run`](Self::run).
+    ///
+    /// # Cancellation
+    /// As [`Lock::run`].
+    pub fn try_run<F, B, T, E>(self, body: F) -> impl Future<Output = Result<T, E>>
+    where
+        F: FnOnce(FencedHandle) -> B,
+        B: Future<Output = Result<T, E>>,
+        E: From<LockError>,
+    {
+        let body = async move {
+            let lease = chain::current_lease().and_then(|lease| lease.fenced());
+            body(lease.expect("the body runs under its fenced lease")).await
+        };
+        run_call(self.fenced_spec().begin(), body, result_rules())
+    }
+
+    /// Returns the specification of a lock that is fenced, whatever its options say.
+    fn fenced_spec(mut self) -> LockSpec {
+        self.spec.options.fencing = Some(true);
+        self.spec
     }
 }

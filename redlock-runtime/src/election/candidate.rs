@@ -15,7 +15,7 @@ use super::Election;
 use super::term::{Term, TermShared};
 use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
-use crate::lease::{Lease, LeaseEnd, chain};
+use crate::lease::{FencedLease, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
 use crate::registry::{Candidacy, Registry};
 use crate::telemetry::{GaugeCount, count_in_gauge, figure};
@@ -232,7 +232,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// Waits until this candidate is elected. Returns `None` if it stands no longer.
-    async fn win_term(&mut self) -> Result<Option<(Lease, Term)>, LockError> {
+    async fn win_term(&mut self) -> Result<Option<(FencedLease, Term)>, LockError> {
         loop {
             if std::mem::take(&mut self.stands_aside) {
                 self.stand_aside().await;
@@ -253,13 +253,10 @@ impl<'a> Candidate<'a> {
                 }
                 Err(error) => return Err(error),
             };
-            // Every election sets `fencing`, so its leases have a token.
-            let Some(fencing_token) = lease.fencing_token() else {
-                return Err(lease.handle().lost_error(LeaseEnd::Released));
-            };
+            // Every election sets `fencing`.
+            let lease = FencedLease::new(lease);
             let shared = Arc::new(TermShared {
                 lease: lease.handle(),
-                fencing_token,
                 candidate_resigned: Arc::clone(&self.election.resigned),
                 clock: Arc::clone(&self.registry.shared.environment.clock),
                 until: (self.election.max_term).map(|max_term| self.now().saturating_add(max_term)),
