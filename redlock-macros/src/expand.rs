@@ -348,7 +348,7 @@ fn body(
     // A call, as clippy would report a guard named `_lease` otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        let (name, ty) = (&guard.name, guard.ty());
+        let (name, ty) = (&guard.name, guard.ty(here));
         let get = if guard.is_fenced { "fenced_lease" } else { "lease" };
         let get = Ident::new(get, here);
         quote_spanned!(here=> let #name: &#private::#ty = #private::LeaseSlot::#get(__redlock_slot);)

@@ -55,8 +55,9 @@ pub(crate) fn fallback_item(
         header.insert(at, Ident::new("async", here).into());
     }
     let binding = guard.map(|guard| {
-        let (name, ty) = (&guard.name, guard.ty());
+        let name = &guard.name;
         let here = Span::mixed_site().located_at(name.span());
+        let ty = guard.ty(here);
         quote_spanned! {here=>
             let #name: &#runtime::__private::#ty =
                 ::core::option::Option::unwrap(::core::option::Option::None);

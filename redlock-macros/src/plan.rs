@@ -35,9 +35,13 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Returns the type of the lease, by its name in the runtime.
-    pub(crate) fn ty(&self) -> Ident {
-        let name = if self.is_fenced { "FencedLease" } else { "Lease" };
-        Ident::new(name, Span::mixed_site())
+    pub(crate) fn ty(&self, here: Span) -> Ident {
+        let name = if self.is_fenced {
+            "FencedLease"
+        } else {
+            "Lease"
+        };
+        Ident::new(name, here)
     }
 }
 
