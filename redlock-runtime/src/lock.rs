@@ -11,7 +11,7 @@ use redlock_core::peek::{ForceReleased, LockStatus};
 use crate::acquire::LockSpec;
 use crate::call::{MappedBody, result_rules, run_call};
 use crate::error::{LockError, LockErrorKind};
-use crate::lease::{FencedHandle, FencedLease, Lease, chain};
+use crate::lease::{FencedHandle, FencedLease, Lease};
 use crate::parameters::prelude::*;
 use crate::site::Site;
 
@@ -430,10 +430,7 @@ impl Lock<FencedLease> {
         B: Future<Output = Result<T, E>>,
         E: From<LockError>,
     {
-        let body = async move {
-            let lease = chain::current_lease().and_then(|lease| lease.fenced());
-            body(lease.expect("the body runs under its fenced lease")).await
-        };
+        let body = async move { body(FencedHandle::current()).await };
         run_call(self.fenced_spec().begin(), body, result_rules())
     }
 

@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use redlock_core::debug::debug_in_part;
 
+use super::chain::current_lease;
 use super::{FencingToken, Lease, LeaseHandle};
 
 /// A held lock with a fencing token: the [`Lease`] of a lock that asked for one by its type.
@@ -112,6 +113,12 @@ pub struct FencedHandle {
 }
 
 impl FencedHandle {
+    /// Returns the lease of the body that is polled, whose lock asked for a fencing token.
+    pub(crate) fn current() -> Self {
+        let lease = current_lease().and_then(|lease| lease.fenced());
+        lease.expect("a body runs under its lock only")
+    }
+
     /// Returns the lock's fencing token. Send it to the store with every write. A store that refuses tokens below the
     /// highest it has seen is safe from a holder that was paused past the end of its lease. An extension does not
     /// change the token.

@@ -360,7 +360,10 @@ async fn max_hold() {
 async fn fenced() -> Result<FencingToken, LockError> {
     // The same below the lease, where no type says so.
     let below = current().and_then(|lease| lease.fenced());
-    assert_eq!(below.map(|it| it.fencing_token()), Some(lease.fencing_token()));
+    assert_eq!(
+        below.map(|it| it.fencing_token()),
+        Some(lease.fencing_token())
+    );
     Ok(lease.fencing_token())
 }
 

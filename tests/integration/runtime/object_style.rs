@@ -119,7 +119,9 @@ async fn bad_requests_are_refused_before_anything_is_sent() {
 
 /// A lock that is fenced by its type, and whose options say no.
 fn fenced() -> Lock<FencedLease> {
-    lock("r").fencing().options(LockOptions::new().fencing(false))
+    lock("r")
+        .fencing()
+        .options(LockOptions::new().fencing(false))
 }
 
 #[tokio::test]

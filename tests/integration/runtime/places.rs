@@ -74,9 +74,7 @@ async fn processes_meet_at_the_same_prefix_in_the_same_database() {
     one_waits_for_the_other(&all, &other, &one).await;
     assert!(excludes(&one, &other).await);
 
-    let lease = registry(&one)
-        .scope(lock("r").fencing().acquire())
-        .await;
+    let lease = registry(&one).scope(lock("r").fencing().acquire()).await;
     let lease = lease.unwrap();
     for node in &nodes {
         assert!(

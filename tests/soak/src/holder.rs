@@ -115,7 +115,7 @@ impl Holder {
             office = office.max_term(held);
         }
         let standing = office.run(async |term| {
-            self.work(term.lease().clone()).await;
+            self.work(LeaseHandle::clone(term.lease())).await;
             office.resign();
         });
         let mut standing = pin!(standing);
