@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote};
-use syn::{Attribute, Expr, Ident, Lit, Type};
+use syn::{Attribute, Expr, Ident, Type};
 
 use crate::argument_capture::captured;
 use crate::async_kind::AsyncKind;
@@ -13,7 +13,7 @@ use crate::item_check::mentions;
 use crate::parameters::Key;
 use crate::parse::Args;
 use crate::placeholder_names::Names;
-use crate::plan::{Guard, LockPlan, PlainValue, PlainValues, ResourcePlan};
+use crate::plan::{LockPlan, PlainValue, PlainValues, ResourcePlan};
 use crate::resource::{resource, text};
 use crate::return_type::response;
 use crate::value::{bare, literal, lower, takes, word};
@@ -126,7 +126,7 @@ fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Erro
         ),
         (
             (Key::Permits, Key::Fencing),
-            shares && is_fenced(args),
+            shares && values.is_fenced(),
             "a store that compares tokens needs one holder at a time; keep one of `permits` and \
              `fencing`, or lock one resource for each slot",
         ),
@@ -199,22 +199,18 @@ fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, error
     }
 }
 
-/// Returns the lease that the body has, and the runtime's path.
+/// Returns the lease's name in the body, and the runtime's path.
 pub(crate) fn names_of_the_expansion(
     args: &Args,
     function: Option<&Function>,
     errors: &mut Errors,
-) -> (Option<Guard>, TokenStream) {
+) -> (Option<Ident>, TokenStream) {
     let parameters = function.map_or_else(Vec::new, Function::parameters);
     let guard = args.get(Key::Guard);
     let guard = guard.and_then(|value| guard_name(value, &parameters, errors));
-    let guard = guard.map(|name| Guard {
-        name,
-        is_fenced: is_fenced(args),
-    });
     let below = function.map_or(&[][..], |it| &it.attributes);
-    let hides = |guard: &&Guard| {
-        let words = ["redlock", "guard", &guard.name.to_string()];
+    let hides = |guard: &&Ident| {
+        let words = ["redlock", "guard", &guard.to_string()];
         let has = |it: &Attribute, word| mentions(it.to_token_stream(), word);
         below
             .iter()
@@ -223,14 +219,9 @@ pub(crate) fn names_of_the_expansion(
     if let Some(guard) = guard.as_ref().filter(hides) {
         let message = "the `#[redlock]` below has a guard of this name, which would hide this one; \
                        choose another name";
-        errors.at(guard.name.span(), message);
+        errors.at(guard.span(), message);
     }
     (guard, runtime(args.get(Key::Crate), errors))
-}
-
-/// True if the attribute itself says that each lock comes with a fencing token.
-fn is_fenced(args: &Args) -> bool {
-    matches!(args.get(Key::Fencing).and_then(literal), Some(Lit::Bool(fencing)) if fencing.value)
 }
 
 fn guard_name(value: &Expr, parameters: &[Ident], errors: &mut Errors) -> Option<Ident> {

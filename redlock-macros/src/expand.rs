@@ -42,7 +42,7 @@ use crate::return_type::Output;
 //                 capture!(id);
 //                 return ret;
 //             }
-//             let lease: &Lease = slot.lease(); // with `fencing = true`: `&FencedLease`, `slot.fenced_lease()`
+//             let lease: &Lease = slot.lease(); // with `fencing = true`: `&Fenced<Lease>`, `slot.fenced_lease()`
 //             ({ send(id, lease).await })
 //         };
 //         let value = run_call(
@@ -103,7 +103,7 @@ pub(crate) fn expand(plan: &LockPlan, function: &Function) -> TokenStream {
     let rules = output.return_rules(plan.skips, &private);
     let slot = plan.guard.as_ref().map(|guard| {
         state = quote_spanned!(here=> #private::CallState::with_slot(#state, __redlock_slot));
-        let here = here.located_at(guard.name.span());
+        let here = here.located_at(guard.span());
         quote_spanned!(here=> let __redlock_slot = &#private::LeaseSlot::new();)
     });
     // With the span of the return type: if the value is not `Send`, rustc's note is there.
@@ -348,10 +348,12 @@ fn body(
     // A call, as clippy would report a guard named `_lease` otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        let (name, ty) = (&guard.name, guard.ty(here));
-        let get = if guard.is_fenced { "fenced_lease" } else { "lease" };
-        let get = Ident::new(get, here);
-        quote_spanned!(here=> let #name: &#private::#ty = #private::LeaseSlot::#get(__redlock_slot);)
+        let (ty, get) = if plan.values.is_fenced() {
+            (quote_spanned!(here=> Fenced<#private::Lease>), quote_spanned!(here=> fenced_lease))
+        } else {
+            (quote_spanned!(here=> Lease), quote_spanned!(here=> lease))
+        };
+        quote_spanned!(here=> let #guard: &#private::#ty = #private::LeaseSlot::#get(__redlock_slot);)
     });
     // The parentheses keep `unused_braces` from reporting a block that was written as a function
     // body. Their span is the attribute: with the span of the block they would change the block's

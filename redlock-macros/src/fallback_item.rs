@@ -7,7 +7,6 @@ use syn::parse::Parser as _;
 
 use crate::function::{block, parse_header, split_inner_attributes};
 use crate::item_check::is_word;
-use crate::plan::Guard;
 
 /// The item, with the lease's name bound and with the `async` that its awaits need. A parameter that only the
 /// attribute mentions causes no warning.
@@ -18,12 +17,12 @@ use crate::plan::Guard;
 // Output (paths shortened):
 //     #[allow(unused_variables)]
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
-//         let lease: &Lease = None.unwrap();
+//         let lease: &Fenced<Lease> = None.unwrap(); // so that a token in the body is no second mistake
 //         send(id, lease).await
 //     }
 pub(crate) fn fallback_item(
     item: TokenStream,
-    guard: Option<&Guard>,
+    guard: Option<&Ident>,
     runtime: &TokenStream,
 ) -> TokenStream {
     let mut header: Vec<TokenTree> = item.clone().into_iter().collect();
@@ -55,11 +54,9 @@ pub(crate) fn fallback_item(
         header.insert(at, Ident::new("async", here).into());
     }
     let binding = guard.map(|guard| {
-        let name = &guard.name;
-        let here = Span::mixed_site().located_at(name.span());
-        let ty = guard.ty(here);
+        let here = Span::mixed_site().located_at(guard.span());
         quote_spanned! {here=>
-            let #name: &#runtime::__private::#ty =
+            let #guard: &#runtime::__private::Fenced<#runtime::__private::Lease> =
                 ::core::option::Option::unwrap(::core::option::Option::None);
         }
     });
@@ -86,24 +83,19 @@ mod tests {
     use quote::{format_ident, quote};
 
     use super::fallback_item;
-    use crate::plan::Guard;
 
     /// Compares without and with a guard, whose binding stands at `LEASE`.
     fn check(item: &str, expected: &str) {
         let lex = |text: &str| text.parse::<proc_macro2::TokenStream>().expect(text);
         let bare = |tokens: proc_macro2::TokenStream| tokens.to_string().replace(' ', "");
-        let binding = "let lease: &::r::__private::Lease = \
+        let binding = "let lease: &::r::__private::Fenced<::r::__private::Lease> = \
                        ::core::option::Option::unwrap(::core::option::Option::None);";
         let allow = if expected.contains("LEASE") {
             "#[allow(unused_variables)] "
         } else {
             ""
         };
-        let guard = Guard {
-            name: format_ident!("lease"),
-            is_fenced: false,
-        };
-        for (guard, binding) in [(None, ""), (Some(&guard), binding)] {
+        for (guard, binding) in [(None, ""), (Some(&format_ident!("lease")), binding)] {
             let made = fallback_item(lex(item), guard, &quote!(::r));
             let expected = format!("{allow}{}", expected.replace("LEASE", binding));
             assert_eq!(bare(made), bare(lex(&expected)), "{item}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use syn::{Expr, Ident, LitStr};
 
 use crate::argument_capture::Captured;
@@ -20,29 +20,9 @@ pub(crate) struct LockPlan {
     pub values: PlainValues,
     /// True for `if_locked = "skip"`.
     pub skips: bool,
-    pub guard: Option<Guard>,
+    pub guard: Option<Ident>,
     /// The arguments that the body captures, so that they are dropped before the release.
     pub captured: Vec<Captured>,
-}
-
-/// The lease that the body has.
-pub(crate) struct Guard {
-    /// Its name in the body.
-    pub name: Ident,
-    /// True if the attribute has the literal `fencing = true`, so that the type has a fencing token.
-    pub is_fenced: bool,
-}
-
-impl Guard {
-    /// Returns the type of the lease, by its name in the runtime.
-    pub(crate) fn ty(&self, here: Span) -> Ident {
-        let name = if self.is_fenced {
-            "FencedLease"
-        } else {
-            "Lease"
-        };
-        Ident::new(name, here)
-    }
 }
 
 impl LockPlan {
@@ -84,6 +64,11 @@ impl PlainValues {
     pub(crate) fn get(&self, key: Key) -> Option<&PlainValue> {
         let found = self.0.iter().find(|(it, _)| *it == key);
         found.map(|(_, value)| value)
+    }
+
+    /// True if the attribute itself says that each lock comes with a fencing token.
+    pub(crate) fn is_fenced(&self) -> bool {
+        matches!(self.get(Key::Fencing), Some(PlainValue::Flag(true)))
     }
 
     /// Returns the value of a parameter, if it is a duration that is known at compile time.

@@ -69,8 +69,8 @@
 //! # Fencing
 //! A process can stand still between its last look at the lease and its write. With `fencing = true` a lock
 //! has a number that is higher than that of every lock before (readers may share one); a store that
-//! refuses smaller numbers than the highest it has seen is safe. The guard is a [`FencedLease`] then, and
-//! [`Lock::fencing`] acquires one: its [`fencing_token`](FencedHandle::fencing_token) is always there.
+//! refuses smaller numbers than the highest it has seen is safe. The guard is a
+//! [`Fenced`] lease then, and so is the lease of a lock after [`Lock::fencing`]: its token is always there.
 //! [`LeaseHandle::fenced`] asks any other lease.
 //!
 //! # Errors
@@ -172,7 +172,7 @@ pub use error::LockError;
 pub use init::{Redlock, init};
 pub use lease::chain::{assert_held, current_lease as current, is_held};
 #[doc(inline)]
-pub use lease::{FencedHandle, FencedLease, Lease, LeaseHandle};
+pub use lease::{Fenced, Lease, LeaseHandle};
 pub use lock::{Lock, lock};
 pub use registry::signal::shutdown_signal;
 
@@ -193,7 +193,6 @@ pub mod __private {
     pub use crate::call::{CallState, KeepsValueUntilRelease, LeaseSlot, ReturnRules, run_call};
     pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
-    pub use crate::{
-        FencedLease, FromLockError, FromSkip, IntoTime, Lease, LockError, NamesLock, Resource,
-    };
+    pub use crate::{Fenced, FromLockError, FromSkip, IntoTime, Lease, LockError};
+    pub use crate::{NamesLock, Resource};
 }

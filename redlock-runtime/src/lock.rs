@@ -11,7 +11,7 @@ use redlock_core::peek::{ForceReleased, LockStatus};
 use crate::acquire::LockSpec;
 use crate::call::{MappedBody, result_rules, run_call};
 use crate::error::{LockError, LockErrorKind};
-use crate::lease::{FencedHandle, FencedLease, Lease};
+use crate::lease::{Fenced, Lease, LeaseHandle};
 use crate::parameters::prelude::*;
 use crate::site::Site;
 
@@ -53,15 +53,12 @@ use crate::site::Site;
 #[track_caller]
 pub fn lock(resource: impl Into<Resource>) -> Lock {
     let site = Site::at(Location::caller());
-    Lock {
-        spec: LockSpec::new(site, resource.into()),
-        lease: PhantomData,
-    }
+    Lock(LockSpec::new(site, resource.into()), PhantomData)
 }
 
 /// A lock before its acquisition: see [`lock`]. The registry's defaults give all other parameters.
 ///
-/// `L` is the lease that `acquire` returns: a [`Lease`], or a [`FencedLease`] after [`fencing`](Self::fencing).
+/// `L` is the lease that `acquire` returns: a [`Lease`], or a [`Fenced`] one after [`fencing`](Self::fencing).
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -74,12 +71,9 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 /// # Ok(()) }
 /// ```
 #[must_use = "nothing is locked before `acquire` or `run`"]
-pub struct Lock<L = Lease> {
-    pub(crate) spec: LockSpec,
-    lease: PhantomData<fn() -> L>,
-}
+pub struct Lock<L = Lease>(pub(crate) LockSpec, PhantomData<fn() -> L>);
 
-for_each_parameter!(setters!(Lock<L>, it => it.spec.options));
+for_each_parameter!(setters!(Lock<L>, it => it.0.options));
 
 impl<L> Lock<L> {
     /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show the name
@@ -98,7 +92,7 @@ impl<L> Lock<L> {
     /// # Ok(()) }
     /// ```
     pub fn name(mut self, name: &'static str) -> Self {
-        self.spec.site = self.spec.site.named(name);
+        self.0.site = self.0.site.named(name);
         self
     }
 
@@ -114,7 +108,7 @@ impl<L> Lock<L> {
     /// # Ok(()) }
     /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.spec.pools = Some(names.into_iter().map(Into::into).collect());
+        self.0.pools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
@@ -137,9 +131,8 @@ impl<L> Lock<L> {
     /// # lease.release().await;
     /// # Ok(()) }
     /// ```
-    pub fn note(mut self, note: impl fmt::Display) -> Self {
-        self.spec = self.spec.note(format_args!("{note}"));
-        self
+    pub fn note(self, note: impl fmt::Display) -> Self {
+        Self(self.0.note(format_args!("{note}")), PhantomData)
     }
 
     /// Sets the parameters that `options` set. The others stay as they are. After [`fencing`](Self::fencing), the lock
@@ -158,7 +151,7 @@ impl<L> Lock<L> {
     /// # Ok(()) }
     /// ```
     pub fn options(mut self, options: LockOptions) -> Self {
-        self.spec.options = options.above(self.spec.options);
+        self.0.options = options.above(self.0.options);
         self
     }
 
@@ -198,10 +191,10 @@ impl<L> Lock<L> {
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
     pub async fn peek(self) -> Result<LockStatus, LockError> {
-        let (registry, nodes) = self.spec.registry_and_nodes()?;
+        let (registry, nodes) = self.0.registry_and_nodes()?;
         let client = &registry.shared.client;
-        let status = client.peek(&nodes, &self.spec.resource).await;
-        status.map_err(|it| self.spec.error(LockErrorKind::Invalid(it), Some(&registry)))
+        let status = client.peek(&nodes, &self.0.resource).await;
+        status.map_err(|it| self.0.error(LockErrorKind::Invalid(it), Some(&registry)))
     }
 
     /// Deletes the lock on its nodes in an emergency, also if another process holds it.
@@ -231,8 +224,8 @@ impl<L> Lock<L> {
     /// # Cancellation
     /// If the future is dropped, the nodes may have deleted the keys, or some of them.
     pub async fn force_release(self) -> Result<ForceReleased, LockError> {
-        let (registry, nodes) = self.spec.registry_and_nodes()?;
-        let LockSpec { resource, site, .. } = &self.spec;
+        let (registry, nodes) = self.0.registry_and_nodes()?;
+        let LockSpec { resource, site, .. } = &self.0;
         let (client, site) = (&registry.shared.client, site.site_name());
         let released = client.force_release(&nodes, resource).await;
         match &released {
@@ -240,14 +233,15 @@ impl<L> Lock<L> {
             Err(error) => tracing::warn!(%resource, site, %error, "not released by force"),
         }
         let released = released.map_err(LockErrorKind::of_acquire);
-        released.map_err(|kind| self.spec.error(kind, Some(&registry)))
+        released.map_err(|kind| self.0.error(kind, Some(&registry)))
     }
 }
 
 impl Lock {
-    /// Makes the lock one that comes with a fencing token: its lease is a [`FencedLease`], whose token is always there.
-    /// No later call takes it back. [`LockOptions::fencing`] decides at run time instead, and
-    /// [`LeaseHandle::fenced`](crate::LeaseHandle::fenced) asks such a lease.
+    /// Asks for a fencing token, which the lease then has by its type: [`Fenced`]. No later call takes it back.
+    ///
+    /// If a value of run time decides, set [`LockOptions::fencing`] by [`options`](Self::options), and ask the lease by
+    /// [`LeaseHandle::fenced`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -259,11 +253,8 @@ impl Lock {
     /// # lease.release().await;
     /// # Ok(()) }
     /// ```
-    pub fn fencing(self) -> Lock<FencedLease> {
-        Lock {
-            spec: self.spec,
-            lease: PhantomData,
-        }
+    pub fn fencing(self) -> Lock<Fenced<Lease>> {
+        Lock(self.0, PhantomData)
     }
 
     /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
@@ -285,7 +276,7 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future sends a release to every node that may have granted the lock.
     pub async fn acquire(self) -> Result<Lease, LockError> {
-        self.spec.acquire().await
+        self.0.acquire().await
     }
 
     /// Acquires the lock, runs `body` under it, releases it.
@@ -309,7 +300,7 @@ impl Lock {
     /// Dropping the future drops the body first, then releases.
     pub fn run<B: Future>(self, body: B) -> impl Future<Output = Result<B::Output, LockError>> {
         let body = MappedBody { body, map: Ok };
-        run_call(self.spec.begin(), body, result_rules())
+        run_call(self.0.begin(), body, result_rules())
     }
 
     /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose
@@ -346,11 +337,11 @@ impl Lock {
         self,
         body: impl Future<Output = Result<T, E>>,
     ) -> impl Future<Output = Result<T, E>> {
-        run_call(self.spec.begin(), body, result_rules())
+        run_call(self.0.begin(), body, result_rules())
     }
 }
 
-impl Lock<FencedLease> {
+impl Lock<Fenced<Lease>> {
     /// Acquires the lock as [`Lock::acquire`] does, with a fencing token.
     ///
     /// ```
@@ -372,8 +363,10 @@ impl Lock<FencedLease> {
     ///
     /// # Cancellation
     /// As [`Lock::acquire`].
-    pub async fn acquire(self) -> Result<FencedLease, LockError> {
-        self.fenced_spec().acquire().await.map(FencedLease::new)
+    pub async fn acquire(mut self) -> Result<Fenced<Lease>, LockError> {
+        // Set last, above what `options` say.
+        self.0.options.fencing = Some(true);
+        self.0.acquire().await.map(Fenced::new)
     }
 
     /// Runs `body` as [`Lock::run`] does, and gives it its lease with the fencing token.
@@ -393,15 +386,11 @@ impl Lock<FencedLease> {
     ///
     /// # Cancellation
     /// As [`Lock::run`].
-    pub fn run<F, B>(self, body: F) -> impl Future<Output = Result<B::Output, LockError>>
-    where
-        F: FnOnce(FencedHandle) -> B,
-        B: Future,
-    {
-        self.try_run(|lease| {
-            let body = body(lease);
-            MappedBody { body, map: Ok }
-        })
+    pub async fn run<B: Future>(
+        self,
+        body: impl FnOnce(Fenced<LeaseHandle>) -> B,
+    ) -> Result<B::Output, LockError> {
+        self.acquire().await?.run(body).await
     }
 
     /// Runs `body` as [`Lock::try_run`] does, and gives it its lease with the fencing token.
@@ -424,19 +413,10 @@ impl Lock<FencedLease> {
     ///
     /// # Cancellation
     /// As [`Lock::run`].
-    pub fn try_run<F, B, T, E>(self, body: F) -> impl Future<Output = Result<T, E>>
-    where
-        F: FnOnce(FencedHandle) -> B,
-        B: Future<Output = Result<T, E>>,
-        E: From<LockError>,
-    {
-        let body = async move { body(FencedHandle::current()).await };
-        run_call(self.fenced_spec().begin(), body, result_rules())
-    }
-
-    /// Returns the specification of a lock that is fenced, whatever its options say.
-    fn fenced_spec(mut self) -> LockSpec {
-        self.spec.options.fencing = Some(true);
-        self.spec
+    pub async fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
+        self,
+        body: impl FnOnce(Fenced<LeaseHandle>) -> B,
+    ) -> Result<T, E> {
+        self.acquire().await?.try_run(body).await
     }
 }

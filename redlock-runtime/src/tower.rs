@@ -112,7 +112,7 @@ where
                     is_success: FromLockError::is_success,
                 };
                 let body = async move { ready.call(request).await };
-                Box::pin(run_call(lock.spec.begin(), body, rules))
+                Box::pin(run_call(lock.0.begin(), body, rules))
             }
             None => Box::pin(ready.call(request)),
         }

@@ -5,7 +5,7 @@ use std::future::Future;
 use super::call_future::{result_rules, run_call};
 use super::call_state::CallState;
 use crate::error::LockError;
-use crate::lease::{FencedHandle, FencedLease, Lease, LeaseHandle};
+use crate::lease::{Fenced, Lease, LeaseHandle};
 
 impl Lease {
     /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
@@ -30,11 +30,10 @@ impl Lease {
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, then releases.
-    pub fn run<F, B>(self, body: F) -> impl Future<Output = Result<B::Output, LockError>>
-    where
-        F: FnOnce(LeaseHandle) -> B,
-        B: Future,
-    {
+    pub fn run<B: Future>(
+        self,
+        body: impl FnOnce(LeaseHandle) -> B,
+    ) -> impl Future<Output = Result<B::Output, LockError>> {
         let handle = self.handle();
         let body = async move { Ok(body(handle).await) };
         run_call(CallState::acquired(self), body, result_rules())
@@ -60,19 +59,17 @@ impl Lease {
     ///
     /// # Cancellation
     /// As [`run`](Self::run).
-    pub fn try_run<F, B, T, E>(self, body: F) -> impl Future<Output = Result<T, E>>
-    where
-        F: FnOnce(LeaseHandle) -> B,
-        B: Future<Output = Result<T, E>>,
-        E: From<LockError>,
-    {
+    pub fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
+        self,
+        body: impl FnOnce(LeaseHandle) -> B,
+    ) -> impl Future<Output = Result<T, E>> {
         let handle = self.handle();
         let body = async move { body(handle).await };
         run_call(CallState::acquired(self), body, result_rules())
     }
 }
 
-impl FencedLease {
+impl Fenced<Lease> {
     /// Runs `body` as [`Lease::run`] does, and gives it the lease with its fencing token.
     ///
     /// ```
@@ -90,11 +87,10 @@ impl FencedLease {
     ///
     /// # Cancellation
     /// As [`Lease::run`].
-    pub fn run<F, B>(self, body: F) -> impl Future<Output = Result<B::Output, LockError>>
-    where
-        F: FnOnce(FencedHandle) -> B,
-        B: Future,
-    {
+    pub fn run<B: Future>(
+        self,
+        body: impl FnOnce(Fenced<LeaseHandle>) -> B,
+    ) -> impl Future<Output = Result<B::Output, LockError>> {
         let handle = self.handle();
         self.lease.run(|_| body(handle))
     }
@@ -119,12 +115,10 @@ impl FencedLease {
     ///
     /// # Cancellation
     /// As [`Lease::run`].
-    pub fn try_run<F, B, T, E>(self, body: F) -> impl Future<Output = Result<T, E>>
-    where
-        F: FnOnce(FencedHandle) -> B,
-        B: Future<Output = Result<T, E>>,
-        E: From<LockError>,
-    {
+    pub fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
+        self,
+        body: impl FnOnce(Fenced<LeaseHandle>) -> B,
+    ) -> impl Future<Output = Result<T, E>> {
         let handle = self.handle();
         self.lease.try_run(|_| body(handle))
     }

@@ -2,19 +2,14 @@
 
 use std::sync::OnceLock;
 
-use crate::lease::{FencedLease, Lease};
+use crate::lease::{Fenced, Lease};
 
 /// The lease of one call, once the call has it. Dropping the slot sends the release.
 #[must_use]
 #[derive(Default)]
 pub struct LeaseSlot {
-    lease: OnceLock<EitherLease>,
-}
-
-/// A lease by the type under which `guard` may bind it. A fenced lease can be bound as a plain one too.
-enum EitherLease {
-    Plain(Lease),
-    Fenced(FencedLease),
+    /// The lease with its fencing token, or the lease alone.
+    lease: OnceLock<Result<Fenced<Lease>, Lease>>,
 }
 
 impl LeaseSlot {
@@ -26,17 +21,14 @@ impl LeaseSlot {
     }
 
     pub(super) fn of(lease: Lease) -> Self {
-        let slot = Self::new();
-        slot.fill(lease);
-        slot
+        let lease = OnceLock::from(Fenced::of(lease));
+        Self { lease }
     }
 
     /// Keeps the lease of the one call that the slot is for.
+    #[allow(clippy::result_large_err, reason = "a lease is kept either way")]
     pub(super) fn fill(&self, lease: Lease) {
-        self.lease.get_or_init(|| match lease.core.fencing_token() {
-            Some(_) => EitherLease::Fenced(FencedLease::new(lease)),
-            None => EitherLease::Plain(lease),
-        });
+        self.lease.get_or_init(|| Fenced::of(lease));
     }
 
     /// Returns the value that `guard` binds in the body.
@@ -44,9 +36,9 @@ impl LeaseSlot {
     /// # Panics
     /// If the call of the body was not [given](super::CallState::with_slot) this slot.
     pub fn lease(&self) -> &Lease {
-        match self.filled() {
-            EitherLease::Plain(lease) => lease,
-            EitherLease::Fenced(fenced) => &fenced.lease,
+        match self.lease.get().expect("a body runs under its lock only") {
+            Ok(fenced) => fenced,
+            Err(lease) => lease,
         }
     }
 
@@ -54,14 +46,8 @@ impl LeaseSlot {
     ///
     /// # Panics
     /// As [`lease`](Self::lease).
-    pub fn fenced_lease(&self) -> &FencedLease {
-        match self.filled() {
-            EitherLease::Fenced(fenced) => fenced,
-            EitherLease::Plain(_) => unreachable!("`init` refuses to take the token from a site"),
-        }
-    }
-
-    fn filled(&self) -> &EitherLease {
-        self.lease.get().expect("a body runs under its lock only")
+    pub fn fenced_lease(&self) -> &Fenced<Lease> {
+        let fenced = self.lease.get().and_then(|lease| lease.as_ref().ok());
+        fenced.expect("a body runs under its lock only, whose token no configuration takes")
     }
 }

@@ -1,5 +1,5 @@
-//! The lease of applications: [`Lease`] holds the lock, and a [`LeaseHandle`] only observes it. [`FencedLease`] and
-//! [`FencedHandle`] are the same with a fencing token.
+//! The lease of applications: [`Lease`] holds the lock, and a [`LeaseHandle`] only observes it. A [`Fenced`] one has a
+//! fencing token.
 
 mod body;
 pub(crate) mod chain;
@@ -20,7 +20,7 @@ pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
 
 pub(crate) use body::BodyUnderLease;
-pub use fenced::{FencedHandle, FencedLease};
+pub use fenced::Fenced;
 pub use handle::LeaseHandle;
 
 use crate::error::RegistryContext;

@@ -1,6 +1,6 @@
 //! The setters that come from the table.
 
-/// `for_each_parameter!(setters!(Lock<L>, it => it.spec.options));` gives `Lock` a setter for each parameter. The
+/// `for_each_parameter!(setters!(Lock<L>, it => it.0.options));` gives `Lock` a setter for each parameter. The
 /// expression is the place of its options.
 macro_rules! setters {
     (($owner:ident $(<$of:ident>)?, $it:ident => $options:expr) $(

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{FencedLease, Lock, LockError, Resource, current, lock};
+use redlock_runtime::{Fenced, Lease, Lock, LockError, Resource, current, lock};
 
 use crate::runtime::fixture::{SOON, registry, start};
 
@@ -118,7 +118,7 @@ async fn bad_requests_are_refused_before_anything_is_sent() {
 }
 
 /// A lock that is fenced by its type, and whose options say no.
-fn fenced() -> Lock<FencedLease> {
+fn fenced() -> Lock<Fenced<Lease>> {
     lock("r")
         .fencing()
         .options(LockOptions::new().fencing(false))

@@ -103,9 +103,8 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
 
 #[tokio::test]
 async fn an_override_that_takes_a_literal_token_is_refused() {
-    let reason = "`fencing = false` would take the fencing token on which the body relies, because its attribute has the \
-                  literal `fencing = true`; leave `fencing` out here, or give the attribute a constant in the place of \
-                  the literal";
+    let reason = "`fencing = false` takes the token on which the body relies, as its attribute has the literal \
+                  `fencing = true`; leave `fencing` out here, or write a constant there";
     let name = "overrides::shop::withdraw";
     let site = "`overrides::shop::withdraw` (tests/own_process/overrides/shop.rs:";
     let text = problem(of(name, SiteConfig::new().fencing(false))).await;

@@ -26,9 +26,8 @@ impl CheckedConfig {
             let is_unfenced = own.is_some_and(|own| own.options.fencing == Some(false));
             if is_unfenced && site.options.fencing == Some(true) {
                 refuse(
-                    "`fencing = false` would take the fencing token on which the body relies, because its attribute has \
-                     the literal `fencing = true`; leave `fencing` out here, or give the attribute a constant in the \
-                     place of the literal",
+                    "`fencing = false` takes the token on which the body relies, as its attribute has the literal \
+                     `fencing = true`; leave `fencing` out here, or write a constant there",
                 );
             }
             if let Err(invalid) = self.check_values(site) {
