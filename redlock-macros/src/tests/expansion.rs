@@ -69,9 +69,7 @@ fn every_literal_parameter() {
                     }
                     let lease: &::redlock_runtime::__private::Fenced<
                         ::redlock_runtime::__private::Lease,
-                    > = ::redlock_runtime::__private::LeaseSlot::fenced_lease(
-                        __redlock_slot,
-                    );
+                    > = ::redlock_runtime::__private::LeaseSlot::fenced_lease(__redlock_slot);
                     ({ send(id, lease).await })
                 };
                 let __redlock_value = ::redlock_runtime::__private::run_call(
