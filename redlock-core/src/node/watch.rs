@@ -6,6 +6,7 @@ use std::task::Waker;
 
 use crate::debug::debug_in_part;
 use crate::model::resource::Resource;
+use crate::model::token::OwnerId;
 use crate::panics::wake;
 
 use super::Remaining;
@@ -25,14 +26,24 @@ pub enum KeyReport {
 
 /// The identity of what keys hold, which their expiry does not tell: holders of one ttl may follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HeldValue(u64);
+pub(crate) struct HeldValue {
+    hash: u64,
+    /// The process that holds the keys, if its tokens name one.
+    pub(crate) owner: Option<OwnerId>,
+}
 
 impl HeldValue {
     /// Returns the identity of these values, of which each may be cut.
     pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut hasher = DefaultHasher::new();
-        values.for_each(|value| value.hash(&mut hasher));
-        Self(hasher.finish())
+        let (mut hasher, mut owner) = (DefaultHasher::new(), None);
+        values.for_each(|value| {
+            value.hash(&mut hasher);
+            owner = owner.or_else(|| OwnerId::of_token(value));
+        });
+        Self {
+            hash: hasher.finish(),
+            owner,
+        }
     }
 }
 
