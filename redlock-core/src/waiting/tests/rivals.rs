@@ -17,14 +17,15 @@ fn held_by(scene: &Scene, pid: u32) {
 /// Returns a caller that waits until another process releases the lock. This process had the lock after a process 1, and
 /// before a process 2, which has it now.
 fn waits_behind_two(scene: &Scene) -> Acquiring {
-    held_by(scene, 1);
-    let mut first = scene.waits(&patient());
     scene.nodes.iter().for_each(MemoryNode::hang);
-    scene.free_elsewhere();
-    assert!(is_waiting(&mut first));
+    let mut first = scene.waits(&patient());
     scene.clock.advance(GRANT);
     scene.nodes.iter().for_each(MemoryNode::restore);
     drop(acquired(&mut first));
+    held_by(scene, 1);
+    let mut second = scene.waits(&patient());
+    scene.free_elsewhere();
+    drop(acquired(&mut second));
     held_by(scene, 2);
     scene.waits(&patient())
 }
