@@ -25,7 +25,7 @@ pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
 /// has to hear of the release, to look, and to ask, which takes some round trips and the time to
 /// wake up. A break is counted in round trips and not in time, so that it is as long as the network
 /// makes it, and so that the caller notices when another process has come.
-const BREAK: u32 = 8;
+pub(super) const BREAK: u32 = 8;
 /// The number of releases for which another process is remembered.
 const MEMORY: u8 = 8;
 /// The round trips that a streak may last at least. A break takes long if the nodes are far away, so the streak before it

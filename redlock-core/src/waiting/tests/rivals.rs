@@ -2,6 +2,7 @@
 
 use super::blind::patient;
 use super::*;
+use crate::waiting::fair_share::BREAK;
 
 /// The time that the nodes take to grant the lock.
 const GRANT: Duration = Duration::from_millis(3);
@@ -17,14 +18,18 @@ fn held_by(scene: &Scene, pid: u32) {
 /// Returns a caller that waits until another process releases the lock. This process had the lock after a process 1, and
 /// before a process 2, which has it now.
 fn waits_behind_two(scene: &Scene) -> Acquiring {
-    scene.nodes.iter().for_each(MemoryNode::hang);
+    held_by(scene, 1);
     let mut first = scene.waits(&patient());
+    scene.free_elsewhere();
+    drop(acquired(&mut first));
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let mut second = scene.waits(&patient());
+    for _ in 0..BREAK {
+        scene.serve();
+        assert!(is_waiting(&mut second));
+    }
     scene.clock.advance(GRANT);
     scene.nodes.iter().for_each(MemoryNode::restore);
-    drop(acquired(&mut first));
-    held_by(scene, 1);
-    let mut second = scene.waits(&patient());
-    scene.free_elsewhere();
     drop(acquired(&mut second));
     held_by(scene, 2);
     scene.waits(&patient())
