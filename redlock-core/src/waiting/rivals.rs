@@ -74,9 +74,8 @@ mod tests {
     /// The rivals of a process that was served after the rivals 1 and 2, and before 3.
     fn some() -> Rivals {
         let mut rivals = Rivals::default();
-        [1, 2]
-            .into_iter()
-            .for_each(|pid| rivals.record_served(rival(pid)));
+        rivals.record_served(rival(1));
+        rivals.record_served(rival(2));
         rivals.record_own();
         rivals.record_served(rival(3));
         rivals

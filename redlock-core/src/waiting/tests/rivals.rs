@@ -54,7 +54,7 @@ fn a_process_asks_after_a_grant_time_if_no_other_comes() {
     let mut waits = waits_behind_two(&scene);
     scene.free_elsewhere();
     assert!(is_waiting(&mut waits));
-    scene.clock.advance(GRANT - MS);
+    scene.clock.advance(GRANT.saturating_sub(MS));
     assert!(is_waiting(&mut waits));
     scene.clock.advance(MS);
     acquired(&mut waits);
