@@ -78,8 +78,8 @@ impl FairShare {
         self.remembers_others = MEMORY;
     }
 
-    /// Returns the time for which this process lets others go first, now that the lock is free: as long as the nodes took
-    /// to grant it, for each process that was served longer ago.
+    /// Returns the time for which this process lets others go first, now that the lock is free. Each process that was
+    /// served longer ago gets the time that the nodes took to grant the lock.
     pub(super) fn defer(&mut self) -> Duration {
         let rivals = u32::try_from(self.rivals.defer()).unwrap_or(0);
         self.grant_time.saturating_mul(rivals)

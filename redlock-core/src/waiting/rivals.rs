@@ -8,7 +8,7 @@ const MOST_RIVALS: usize = 8;
 /// The number of times for which a rival is let go first in vain. Then it is forgotten, because it may be gone.
 const PATIENCE: u8 = 4;
 
-/// The processes that were seen with a lock. The one that was served longest ago goes first.
+/// The other processes that were seen with a lock. The process that was served longest ago asks first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rivals {
     /// The rivals, the one that was served longest ago first.
