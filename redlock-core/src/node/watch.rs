@@ -1,6 +1,6 @@
 //! Reports of a node about keys that a caller waits for.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -28,18 +28,28 @@ pub enum KeyReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeldValue {
     hash: u64,
-    /// The process that holds the keys, if its tokens name one.
+    /// The process that holds the key, if its token names one.
     pub(crate) owner: Option<OwnerId>,
 }
 
 impl HeldValue {
-    /// Returns the identity of these values, of which each may be cut.
-    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
+    /// Returns the identity of a value, which may be cut.
+    pub(crate) fn of(value: &[u8]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        value.hash(&mut hasher);
+        Self {
+            hash: hasher.finish(),
+            owner: OwnerId::of_token(value),
+        }
+    }
+
+    /// Returns the identity of the values of several keys, in their order.
+    pub(crate) fn all(values: impl IntoIterator<Item = Self>) -> Self {
         let (mut hasher, mut owner) = (DefaultHasher::new(), None);
-        values.for_each(|value| {
-            value.hash(&mut hasher);
-            owner = owner.or_else(|| OwnerId::of_token(value));
-        });
+        for value in values {
+            value.hash.hash(&mut hasher);
+            owner = owner.or(value.owner);
+        }
         Self {
             hash: hasher.finish(),
             owner,

@@ -1,6 +1,7 @@
 //! Permits: their keys, their order and their calls.
 
 mod lines;
+mod releases;
 
 use std::time::Duration;
 
