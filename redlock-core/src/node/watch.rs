@@ -1,6 +1,6 @@
 //! Reports of a node about keys that a caller waits for.
 
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::task::Waker;
 
