@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use redlock_runtime::Resource;
+use redlock_runtime::election::Candidacy;
 use redlock_runtime::error::NodeError;
 use redlock_runtime::health::{NodeStatus, PoolHealth, VotingPools};
 use redlock_runtime::parameters::Mode;
-use redlock_runtime::registry::{Candidacy, HeldLease, Registry, SiteReport};
+use redlock_runtime::registry::{HeldLease, Registry, SiteReport};
 use serde::Serialize;
 
 use crate::text::{Ms, Us, utc};
@@ -157,7 +158,7 @@ impl From<HeldLease> for LeaseView {
         Self {
             resource: lease.resource.to_string(),
             names: names.map(|name| Resource::from(name).to_string()).collect(),
-            site: lease.site.site_name(),
+            site: lease.site.name(),
             since: utc(lease.since),
             held_ms: Ms(lease.held_for),
             validity_ms: Ms(lease.validity),
@@ -180,7 +181,7 @@ impl From<Candidacy> for ElectionView {
     fn from(candidacy: Candidacy) -> Self {
         Self {
             resource: candidacy.resource.to_string(),
-            site: candidacy.site.site_name(),
+            site: candidacy.site.name(),
             value: candidacy.value,
             leading: candidacy.leading_for.is_some(),
             leading_ms: candidacy.leading_for.map(Ms),
@@ -213,7 +214,7 @@ impl From<SiteReport> for FunctionView {
             (name, ParameterView { value, layer })
         });
         Self {
-            site: report.site.site_name(),
+            site: report.site.name(),
             file: report.site.file(),
             line: report.site.line(),
             resource: report.site.resource_template(),

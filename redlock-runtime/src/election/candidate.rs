@@ -17,7 +17,8 @@ use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Fenced, Lease, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
-use crate::registry::{Candidacy, Registry};
+use crate::registry::Registry;
+use crate::registry::elections::Candidacy;
 use crate::telemetry::{GaugeCount, count_in_gauge, figure};
 
 /// The parameters of a lock that an election accepts. All others are its own: with `permits` or a `mode`
@@ -182,7 +183,7 @@ impl<'a> Candidate<'a> {
             .on_lost(OnLost::Cancel);
         spec.options = own.above(spec.options);
         // A rate sees the first term only if a zero comes before it.
-        let site = spec.site.site_name();
+        let site = spec.site.name();
         figure!(gauge LEADING { site: site } increment(0));
         figure!(counter TERMS { site: site } increment(0));
         let candidacy = Candidacy {
@@ -281,7 +282,7 @@ impl<'a> Candidate<'a> {
         let elections = &self.registry.shared.elections;
         elections.set_term(self.number, Some(began), Some(fencing_token));
         let LockSpec { site, resource, .. } = &self.spec;
-        let site = site.site_name();
+        let site = site.name();
         info!(
             site, %resource,
             token = term.lease().token_id(), %fencing_token,
@@ -321,7 +322,7 @@ impl Drop for RunningTerm<'_> {
         elections.set_term(candidate.number, None, None);
         let length = candidate.now().saturating_since(self.began);
         let LockSpec { site, resource, .. } = &candidate.spec;
-        let site = site.site_name();
+        let site = site.name();
         let lost = term.lease().core.over().map(|over| over.to_string());
         let reason = lost.as_deref().unwrap_or(self.reason);
         figure!(histogram TERM { site: site } record(length));

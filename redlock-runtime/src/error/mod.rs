@@ -310,7 +310,7 @@ impl fmt::Display for Reason<'_> {
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ErrorDetails { resource, site, .. } = &*self.details;
-        let (name, reason) = (site.site_name(), Reason(self));
+        let (name, reason) = (site.name(), Reason(self));
         match self.kind() {
             LockErrorKind::Contended(_) => write!(f, "`{resource}` is {reason}"),
             LockErrorKind::Unavailable(_) => {

@@ -49,10 +49,10 @@ fn log_internal(error: &LockError) {
     }
     log_throttled!(
         error.throttle(),
-        (error.site().site_name(), kind_of(error)),
+        (error.site().name(), kind_of(error)),
         ERROR,
         "a request failed because of its lock",
-        site = %error.site().site_name(),
+        site = %error.site().name(),
         %error
     );
 }

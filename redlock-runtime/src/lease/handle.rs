@@ -110,7 +110,7 @@ impl LeaseHandle {
         self.core.token_id()
     }
 
-    /// Returns the [note](crate::Lock::note) that stands on the nodes. A call that shares the lock has the note of
+    /// Returns the [note](crate::LockBuilder::note) that stands on the nodes. A call that shares the lock has the note of
     /// the first holder.
     ///
     /// ```
