@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use redlock_runtime::Resource;
-use redlock_runtime::election::Candidacy;
 use redlock_runtime::error::NodeError;
 use redlock_runtime::health::{NodeStatus, PoolHealth, VotingPools};
 use redlock_runtime::parameters::Mode;
-use redlock_runtime::registry::{HeldLease, Registry, SiteReport};
+use redlock_runtime::registry::{Candidacy, HeldLease, Registry, SiteReport};
 use serde::Serialize;
 
 use crate::text::{Ms, Us, utc};

@@ -17,8 +17,7 @@ use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Fenced, Lease, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
-use crate::registry::Registry;
-use crate::registry::elections::Candidacy;
+use crate::registry::{Candidacy, Registry};
 use crate::telemetry::{GaugeCount, count_in_gauge, figure};
 
 /// The parameters of a lock that an election accepts. All others are its own: with `permits` or a `mode`

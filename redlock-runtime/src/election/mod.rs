@@ -54,7 +54,6 @@ use crate::acquire::LockSpec;
 use crate::parameters::LockOptions;
 use crate::site::Site;
 
-pub use crate::registry::elections::Candidacy;
 pub use term::Term;
 pub use watch::{Leader, LeaderStatus, LeaderWatch};
 

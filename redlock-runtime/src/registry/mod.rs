@@ -19,11 +19,11 @@ use redlock_core::debug::debug_in_part;
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 
-use crate::election::Candidacy;
 use crate::health::{PoolHealth, VotingPools};
 pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
+pub use elections::Candidacy;
 pub use held_lease::HeldLease;
 pub use scope::Entered;
 pub(crate) use shared::RegistryShared;
