@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use redlock_core::process::is_forked;
+use redlock_core::internal::is_forked;
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Instrument as _;

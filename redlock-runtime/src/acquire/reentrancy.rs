@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use redlock_core::error::Invalid;
-use redlock_core::node::seat_of;
+use redlock_core::internal::seat_of;
 use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request, Resource};
 

@@ -1,6 +1,6 @@
 //! Return types of functions under `#[redlock(if_locked = "skip")]`.
 
-use redlock_core::logging::log_throttled;
+use redlock_core::internal::log_throttled;
 
 use crate::error::LockError;
 use crate::telemetry::{figure, kind_of};

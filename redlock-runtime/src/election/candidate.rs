@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
-use redlock_core::logging::log_caught;
+use redlock_core::internal::log_caught;
 use redlock_core::request::MAX_NOTE_BYTES;
 use tokio::sync::SetOnce;
 use tracing::info;

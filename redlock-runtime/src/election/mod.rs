@@ -47,7 +47,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Resource;
-use redlock_core::debug::debug_in_part;
+use redlock_core::internal::debug_in_part;
 use tokio::sync::SetOnce;
 
 use crate::acquire::LockSpec;

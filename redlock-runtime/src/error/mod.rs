@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::error::LeaseEnd;
-use redlock_core::logging::Throttle;
-use redlock_core::process::{FORKED, is_forked};
+use redlock_core::internal::{FORKED, Throttle, is_forked};
 
 pub use redlock_core::error::{
     Contended, Invalid, LastRun, NodeOutcome, NodeReport, TooLate, Unavailable,

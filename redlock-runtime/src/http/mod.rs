@@ -7,7 +7,7 @@ mod axum;
 
 use std::time::Duration;
 
-use redlock_core::logging::log_throttled;
+use redlock_core::internal::log_throttled;
 
 use crate::error::LockError;
 use crate::telemetry::kind_of;

@@ -3,8 +3,8 @@
 
 use std::task::{Context, Poll, ready};
 
-use redlock_core::lease::{BodyOutcome, BodyWatch};
-use redlock_core::logging::log_throttled;
+use redlock_core::internal::{BodyWatch, log_throttled};
+use redlock_core::lease::BodyOutcome;
 
 use super::chain::CallChain;
 use super::{Lease, LeaseEnd, RunStage};

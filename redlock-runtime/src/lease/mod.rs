@@ -11,10 +11,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use redlock_core::debug::debug_in_part;
+use redlock_core::internal::{debug_in_part, is_forked, log_throttled};
 use redlock_core::lease::{OnLost, Released};
-use redlock_core::logging::log_throttled;
-use redlock_core::process::is_forked;
 
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;

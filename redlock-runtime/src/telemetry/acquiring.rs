@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::internal::log_throttled;
 use redlock_core::lease::FencingToken;
-use redlock_core::logging::log_throttled;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tracing::field::Empty;
 use tracing::{Span, debug, info_span};
