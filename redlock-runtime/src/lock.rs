@@ -281,6 +281,9 @@ impl LockBuilder {
 
     /// Acquires the lock, runs `body` under it, releases it.
     ///
+    /// `body` is a future, because few bodies need their lease. Those find it by
+    /// [`current_lease`](crate::current_lease).
+    ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
@@ -370,6 +373,8 @@ impl LockBuilder<Fenced<Lease>> {
     }
 
     /// Runs `body` as [`LockBuilder::run`] does, and gives it its lease with the fencing token.
+    ///
+    /// `body` is a function, because its writes need the token.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

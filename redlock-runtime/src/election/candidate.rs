@@ -35,6 +35,8 @@ impl Election {
     /// nodes answer, the candidate waits. If this process shuts down, a term is
     /// asked to end first, and its body is cut off after the grace period.
     ///
+    /// `body` is a function, because each term calls it with its own [`Term`].
+    ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
