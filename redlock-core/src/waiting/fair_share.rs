@@ -80,6 +80,11 @@ impl FairShare {
         is_followed && !is_spent
     }
 
+    /// True if the process may go on with one of several locks that it releases `now`.
+    pub(super) fn may_go_on(&self, now: Moment) -> bool {
+        self.began.is_some() && self.may_hand_over(true, now)
+    }
+
     /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if another process
     /// was met a moment ago, or if the streak is spent. For a caller that comes again at once, a streak lasts for `HANDOVER_TIME` at least.
     pub(super) fn record_release(&mut self, is_followed: bool, now: Moment) {
