@@ -52,8 +52,8 @@
 //! [`FromLockError`]; with `if_locked = "skip"`, a type that implements [`FromSkip`].
 //!
 //! # Locking without an attribute
-//! [`lock()`] begins a [`LockBuilder`], with a setter for each parameter. [`LockBuilder::run`] runs an `async` block under
-//! it, and [`LockBuilder::acquire`] returns the lease.
+//! [`lock()`] begins a [`LockBuilder`], with a setter for each parameter. [`LockBuilder::run`] runs an `async`
+//! block under the lock, and [`LockBuilder::acquire`] returns the lease.
 //!
 //! # Electing a leader
 //! [`election()`] begins a candidate for an office of the fleet, and [`Election::run`](election::Election::run)
@@ -99,8 +99,8 @@
 //! locks, and whether the service is [ready](registry::Registry::is_ready), which [`Redlock::ready`] waits
 //! for. The crate `redlock-inspect` shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
 //!
-//! [`LockBuilder::peek`] asks the nodes who holds a lock, also in another process, and a [`note`](LockBuilder::note) tells
-//! them what for.
+//! [`LockBuilder::peek`] asks the nodes who holds a lock, also in another process, and a
+//! [`note`](LockBuilder::note) tells them what for.
 //!
 //! # Testing
 //! [`testing`] is a kit for tests of code that locks. It needs no server.

@@ -220,8 +220,8 @@ impl Site {
     }
 
     /// Returns the site's name, as configuration and logs have it: what the attribute's `name` or
-    /// [`LockBuilder::name`](crate::LockBuilder::name) says, or the function's path, `module::function`. In the object style
-    /// without a name it is the file and the line, `src/orders.rs:12`.
+    /// [`LockBuilder::name`](crate::LockBuilder::name) says, or the function's path, `module::function`. In the
+    /// object style without a name it is the file and the line, `src/orders.rs:12`.
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]

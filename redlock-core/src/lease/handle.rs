@@ -201,8 +201,8 @@ impl LeaseHandle {
         run_extension(&self.shared, ttl, self.shared.context().node_timeout).await
     }
 
-    /// Reports every further extension to `observer`, renewals included. A lock has one observer. False if it has another
-    /// one already, which it keeps.
+    /// Reports every further extension to `observer`, renewals included. A lock has one observer. False
+    /// if it has one already, which it keeps.
     pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) -> bool {
         self.shared.set_observer(observer)
     }

@@ -1,8 +1,8 @@
 //! The parameters of a lock: [`LockOptions`] sets them, and the other types are those of single values.
 
 // `table.rs` has each parameter once. From its row come the field and the setter of `LockOptions`, the
-// setters of `LockBuilder`, `SiteConfig`, `Site` and `Call`, the key of the file and the variable, and what
-// reports show. `value.rs` says how each type of value is written. By hand is only what obeys a
+// setters of `LockBuilder`, `SiteConfig`, `SiteBuilder` and `Call`, the key of the file and the variable, and
+// what reports show. `value.rs` says how each type of value is written. By hand is only what obeys a
 // parameter: `SiteParameters::request` for those of the protocol, `acquire/mod.rs` for the rest.
 
 mod options;

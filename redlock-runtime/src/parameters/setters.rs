@@ -1,7 +1,7 @@
 //! The setters that come from the table.
 
-/// `for_each_parameter!(setters!(LockBuilder<L>, it => it.0.options));` gives `LockBuilder` a setter for each parameter. The
-/// expression is the place of its options.
+/// `for_each_parameter!(setters!(LockBuilder<L>, it => it.0.options));` gives `LockBuilder` a setter for each
+/// parameter. The expression is the place of its options.
 macro_rules! setters {
     (($owner:ident $(<$of:ident>)?, $it:ident => $options:expr) $(
         $(#[$doc:meta])+
