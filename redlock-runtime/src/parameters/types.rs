@@ -153,5 +153,5 @@ pub enum Remember {
     /// A run that ended well, under a lock that was held until then.
     Success,
     /// Every run that began counts, also if it failed, panicked, was cancelled or dropped, or lost its lock.
-    Every,
+    EveryRun,
 }
