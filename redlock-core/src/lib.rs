@@ -90,6 +90,8 @@ pub mod quorum;
 pub mod redis;
 pub mod request;
 pub mod restart_check;
+#[doc(hidden)]
+pub mod targets;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod waiting;

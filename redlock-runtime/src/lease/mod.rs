@@ -13,6 +13,7 @@ use redlock_core::debug::debug_in_part;
 use redlock_core::lease::{OnLost, Released};
 use redlock_core::logging::log_throttled;
 use redlock_core::process::is_forked;
+use redlock_core::targets;
 
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
@@ -189,7 +190,7 @@ impl Lease {
             let (site, kind) = (self.site().site_name(), self.handle.core.kind().label());
             figure!(counter UNCONFIRMED { site: site, kind: kind } increment(1));
             log_throttled!(
-                &self.context.throttle,
+                target: targets::LEASE, &self.context.throttle,
                 site,
                 WARN,
                 "release not confirmed by a majority; the nodes drop the keys at the ttl",

@@ -16,6 +16,7 @@ use crate::redis::errors::garbled;
 use crate::redis::inbox::Inbox;
 use crate::redis::vetting::refused_server;
 use crate::restart_check::{Action, CheckAnswer, MarkerWrite, NodeCheck, RestartCheck, Verdict};
+use crate::targets;
 
 use super::command::is_error;
 use super::pipeline::{CommandPipeline, Purpose};
@@ -197,7 +198,7 @@ impl ServerCheck {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {
             log_caught!(warn!(
-                pool = %node.pool, by_ms,
+                target: targets::NODE, pool = %node.pool, by_ms,
                 "the node's clock stepped; it drops locks early or late",
             ));
         }
@@ -233,7 +234,7 @@ impl ServerCheck {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
             let by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX);
             log_caught!(warn!(
-                pool = %self.inbox.log.pool, by_ms,
+                target: targets::NODE, pool = %self.inbox.log.pool, by_ms,
                 "the node's clock is {direction} this host's; synchronize both by one time service",
             ));
         }
