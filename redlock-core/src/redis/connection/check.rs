@@ -126,6 +126,7 @@ impl ServerCheck {
         let (reason, is_settled) = match &verdict.action {
             Action::Vote => (None, true),
             Action::Write(_) => (Some(in_doubt()), false),
+            Action::Refuse(reason) => (Some(refused_server(reason.as_str())), true),
             Action::Hold {
                 reason,
                 left,
@@ -146,12 +147,14 @@ impl ServerCheck {
             self.inbox.begin_epoch();
         }
         self.inbox.quarantine(reason, is_settled);
-        if let Action::Write(write) = verdict.action {
-            self.send_check(Some(write), pipe);
-        } else {
-            let at = pipe.heard + next;
-            self.at = Some(at);
-            pipe.ring_by(at);
+        match verdict.action {
+            Action::Refuse(reason) => return Err(refused_server(reason)),
+            Action::Write(write) => self.send_check(Some(write), pipe),
+            Action::Vote | Action::Hold { .. } => {
+                let at = pipe.heard + next;
+                self.at = Some(at);
+                pipe.ring_by(at);
+            }
         }
         Ok(())
     }
