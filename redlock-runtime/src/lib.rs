@@ -68,8 +68,10 @@
 //!
 //! # Fencing
 //! A process can stand still between its last look at the lease and its write. With `fencing = true` a lock
-//! has a number that is higher than that of every lock before (readers may share one), [`LeaseHandle::fencing_token`]; a store that
-//! refuses smaller numbers than the highest it has seen is safe.
+//! has a number that is higher than that of every lock before (readers may share one); a store that
+//! refuses smaller numbers than the highest it has seen is safe. The guard is a
+//! [`Fenced`] lease then, and so is the lease of a lock after [`Lock::fencing`]: its token is always there.
+//! [`LeaseHandle::fenced`] asks any other lease.
 //!
 //! # Errors
 //! A [`LockError`] says why the body did not run, or did not end, under its lock:
@@ -81,6 +83,9 @@
 //! `redlock.toml` and in the `REDLOCK_*` variables. [`LockOptions`](parameters::LockOptions) is the set of
 //! parameters as a value, and [`Config::site`] overrides them for one function. [`init()`] checks every
 //! annotated function of the program against the configuration, and starts the global registry.
+//!
+//! [`Config::pool_node`] takes a node of your own. Its contract is in [`node`], its clock and its tasks are those of
+//! [`mod@env`], and [`restart_check`] has the rules for a node that may forget locks.
 //!
 //! # Shutdown
 //! [`Redlock::shutdown`] lets bodies finish, cancels those that do not, releases their locks, and
@@ -177,6 +182,8 @@ include!("../guide/pages.rs");
 #[doc(no_inline)]
 pub use ::redis;
 pub use redlock_core::Resource;
+#[doc(inline)]
+pub use redlock_core::{env, node, restart_check};
 pub use redlock_macros::redlock;
 
 pub use attribute::from_lock_error::FromLockError;
@@ -192,7 +199,7 @@ pub use error::LockError;
 pub use init::{Redlock, init};
 pub use lease::chain::{assert_held, current_lease as current, is_held};
 #[doc(inline)]
-pub use lease::{Lease, LeaseHandle};
+pub use lease::{Fenced, Lease, LeaseHandle};
 pub use lock::{Lock, lock};
 pub use registry::signal::shutdown_signal;
 
@@ -213,5 +220,6 @@ pub mod __private {
     pub use crate::call::{CallState, KeepsValueUntilRelease, LeaseSlot, ReturnRules, run_call};
     pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
-    pub use crate::{FromLockError, FromSkip, IntoTime, Lease, LockError, NamesLock, Resource};
+    pub use crate::{Fenced, FromLockError, FromSkip, IntoTime, Lease, LockError};
+    pub use crate::{NamesLock, Resource};
 }

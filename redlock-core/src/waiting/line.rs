@@ -1,6 +1,7 @@
 //! A line knows who has the turn, who waits, and what the nodes said last.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ const NEXT_LOOK: Duration = Duration::from_millis(1);
 
 /// Identifies a line. Callers with equal keys exclude each other, and would be given the
 /// same keys on the same nodes. Callers that want one of several locks have the keys of all of them.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LineKey {
     keys: Resource,
     /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
@@ -43,6 +44,13 @@ impl LineKey {
             kind: kind.on_nodes(),
             nodes,
         }
+    }
+}
+
+impl Hash for LineKey {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        // One lock is seldom wanted in several kinds or on several sets of nodes, so its names tell lines apart.
+        self.keys.names().for_each(|name| hasher.write(name));
     }
 }
 
@@ -96,6 +104,8 @@ pub(super) struct LineState {
     /// The claim of the last holder, for the caller with the turn.
     pub(super) handed_claim: Option<HandedClaim>,
     pub(super) share: FairShare,
+    /// True if the next attempt goes on with a permit that was released here.
+    pub(super) is_in_streak: bool,
     /// The last attempt that the nodes refused since the lock was last acquired here.
     pub(super) refusal: Option<Arc<RefusedAttempt>>,
     /// The last waiter that was in line when the nodes refused an attempt.
@@ -182,12 +192,13 @@ impl LineState {
         self.holder.is_none() && self.refusal.as_ref().is_some_and(is_unanswered)
     }
 
-    /// Returns the place of the caller with the turn, whose ticket is `number`.
-    pub(super) fn place_of(&self, number: u64) -> LinePlace {
+    /// Returns the place of the caller with the turn, whose ticket is `number`, for one attempt.
+    pub(super) fn take_place(&mut self, number: u64) -> LinePlace {
         let first = self.waiters.first_key_value();
         LinePlace {
             was_refused: number <= self.last_refused,
             is_followed_by_refused: first.is_some_and(|(first, _)| *first <= self.last_refused),
+            is_in_streak: mem::take(&mut self.is_in_streak),
         }
     }
 

@@ -3,7 +3,9 @@
 //! How a lock goes from one caller to the next is in [`handed_claim`](super::handed_claim).
 #![doc = include_str!("lines.md")]
 
-use std::collections::HashMap;
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -46,10 +48,33 @@ pub(crate) struct Lines {
 }
 
 struct LineMap {
-    lines: HashMap<LineKey, Arc<Line>>,
+    lines: HashSet<LineByKey>,
     /// With more lines than this, empty ones are looked for.
     many: usize,
 }
+
+/// A line that is found by its key, of which there is no copy.
+struct LineByKey(Arc<Line>);
+
+impl Borrow<LineKey> for LineByKey {
+    fn borrow(&self) -> &LineKey {
+        &self.0.key
+    }
+}
+
+impl Hash for LineByKey {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.key.hash(hasher);
+    }
+}
+
+impl PartialEq for LineByKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for LineByKey {}
 
 impl Lines {
     pub(crate) fn new(
@@ -64,7 +89,7 @@ impl Lines {
             waiting: AtomicUsize::new(0),
             last_ticket: AtomicU64::new(0),
             map: Mutex::new(LineMap {
-                lines: HashMap::new(),
+                lines: HashSet::new(),
                 many: MANY_LINES,
             }),
         }
@@ -88,9 +113,17 @@ impl Lines {
         line.map_or(0, |line| line.state.lock().waiters.len())
     }
 
-    /// Ends the pause of the caller with the turn, because one of several equal locks was released here.
+    /// Ends the pause of the caller with the turn, because one of several equal locks was released here. The caller goes
+    /// ahead of other processes while the streak of this one is not spent.
     pub(crate) fn ask_now(&self, key: &LineKey) {
-        wake(self.find(key).and_then(|line| line.state.lock().head()));
+        let now = self.context.now();
+        let Some(line) = self.find(key) else { return };
+        let head = {
+            let mut line = line.state.lock();
+            line.is_in_streak = line.share.may_go_on(now);
+            line.head()
+        };
+        wake(head);
     }
 
     /// Waits in the line of `key` until the turn comes, while `budget` lasts. A caller whose budget is used up
@@ -145,15 +178,18 @@ impl Lines {
     }
 
     fn find(&self, key: &LineKey) -> Option<Arc<Line>> {
-        self.map.lock().lines.get(key).map(Arc::clone)
+        let map = self.map.lock();
+        map.lines.get(key).map(|line| Arc::clone(&line.0))
     }
 
     /// Returns the line of `key`. It may be dead by the time that the caller locks it.
     fn find_or_add(&self, key: LineKey) -> Arc<Line> {
         let mut map = self.map.lock();
-        let line = map.lines.entry(key.clone());
-        let new_line = || Arc::new(Line::new(key, self.handover_time));
-        let line = Arc::clone(line.or_insert_with(new_line));
+        if let Some(line) = map.lines.get(&key) {
+            return Arc::clone(&line.0);
+        }
+        let line = Arc::new(Line::new(key, self.handover_time));
+        map.lines.insert(LineByKey(Arc::clone(&line)));
         let are_many = map.lines.len() > map.many;
         drop(map);
         if are_many {
@@ -167,7 +203,7 @@ impl Lines {
         // The clock is read before the mutex is taken: it is foreign code.
         let now = self.context.now();
         let mut map = self.map.lock();
-        map.lines.retain(|_, line| !line.die_if_forgotten(now));
+        map.lines.retain(|line| !line.0.die_if_forgotten(now));
         map.many = MANY_LINES.max(map.lines.len() * 2);
     }
 
@@ -193,6 +229,7 @@ impl Lines {
             turn.line = self.find_or_add(turn.line.key.clone());
         };
         if line.may_be_forgotten(now) {
+            // The streak is over, so this caller begins a new one.
             line.share.forget();
         }
         let (ticket, mut next) = (&turn.ticket, None);
@@ -236,8 +273,10 @@ impl Lines {
     /// Gives the turn to the first waiter. Returns what wakes it.
     fn pass(&self, line: &mut LineState, deadline: Moment) -> Option<Arc<Notify>> {
         let first = line.waiters.pop_first();
-        self.waiting.fetch_sub(first.is_some().into(), Relaxed);
-        let first = first.map(|(number, woken)| Ticket { number, woken });
+        let first = first.map(|(number, woken)| {
+            self.waiting.fetch_sub(1, Relaxed);
+            Ticket { number, woken }
+        });
         line.give(first, deadline);
         line.head()
     }
@@ -251,11 +290,15 @@ impl Lines {
         let _remains;
         let (next, may_be_forgotten) = {
             let mut line = turn.line.state.lock();
-            let waited = line.waiters.remove(&number).is_some();
-            self.waiting.fetch_sub(waited.into(), Relaxed);
-            let next = line.has(number).then(|| self.pass(&mut line, deadline));
+            let next = if line.has(number) {
+                self.pass(&mut line, deadline)
+            } else {
+                let waited = line.waiters.remove(&number).is_some();
+                self.waiting.fetch_sub(waited.into(), Relaxed);
+                None
+            };
             _remains = line.is_empty().then(|| line.clear());
-            (next.flatten(), line.may_be_forgotten(now))
+            (next, line.may_be_forgotten(now))
         };
         wake(next);
         if may_be_forgotten {
@@ -280,7 +323,7 @@ impl Lines {
     #[cfg(test)]
     pub(super) fn is_locked(&self) -> bool {
         let map = self.map.try_lock();
-        map.is_none_or(|map| map.lines.values().any(|line| line.state.is_locked()))
+        map.is_none_or(|map| map.lines.iter().any(|line| line.0.state.is_locked()))
     }
 }
 

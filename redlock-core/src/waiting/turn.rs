@@ -53,7 +53,8 @@ impl Turn {
         self.change(|line| line.share.questions_due).unwrap_or(0)
     }
 
-    /// Records that a break lasts for `timeout` at most, and how many questions are due in it.
+    /// Records that a break lasts for `timeout` at most, and how many questions are due in it. Called before each question,
+    /// so that whoever gets the turn meanwhile asks only the rest.
     pub(crate) fn set_questions_due(&self, questions: u32, timeout: Duration) {
         let now = self.lines.context.now();
         let deadline = self.lines.step_deadline(now, timeout);
@@ -71,14 +72,15 @@ impl Turn {
         let deadline = self.lines.step_deadline(now, timeout);
         self.change(|line| {
             line.deadline = deadline;
-            line.place_of(self.ticket.number)
+            line.take_place(self.ticket.number)
         })
     }
 
     /// Records that the nodes refused an attempt, for the callers that want their answer. Records the refusal also if this
     /// caller no longer has the turn: the new one may have no answer yet.
     pub(crate) fn record_refusal(&self, refusal: &Arc<RefusedAttempt>) {
-        let is_held = refusal.is_held();
+        // All of several permits may be held here.
+        let is_held = refusal.is_held() && refusal.lock.protocol.permits().is_none();
         let mut line = self.line.state.lock();
         if is_held && line.has(self.ticket.number) {
             line.share.record_others();
@@ -122,9 +124,18 @@ impl Turn {
         self
     }
 
-    /// Records that the lock was acquired, and passes the turn on.
-    pub(crate) fn pass_on(self) {
-        drop(self.change(|line| line.refusal.take()));
+    /// Records that the lock was acquired with this validity, and passes the turn on. A streak begins, unless the
+    /// attempt `is_in_streak`.
+    pub(crate) fn pass_on(self, validity: &Validity, is_in_streak: bool) {
+        let took = validity.granted_at.saturating_since(validity.attempt_began);
+        let forgotten = self.change(|line| {
+            if !is_in_streak {
+                line.share.forget();
+            }
+            line.share.record_acquired(validity.granted_at, took);
+            line.refusal.take()
+        });
+        drop(forgotten);
     }
 
     /// Records that the lease is valid until `until` now.
@@ -148,7 +159,7 @@ impl Turn {
         });
         match claim {
             None => Some(ClaimOutcome::HandedOver),
-            // Before the turn goes on, as the next caller asks the nodes.
+            // Sent before the turn is dropped, because the next caller's calls come after it on each connection.
             Some(claim) => claim.release().map(ClaimOutcome::Released),
         }
     }

@@ -26,8 +26,8 @@ use super::handshake::ask_for_facts;
 use super::pipeline::{CommandPipeline, Purpose};
 use super::watches::Watches;
 
-/// The most operations that a lone caller has under way: it may submit two at once, and if it continues at a majority,
-/// two more stay unanswered on the slowest node.
+/// The most operations that a lone caller has under way on one node. It has just submitted two, and the slowest node may
+/// not have answered the two before, because the caller went on at a majority.
 const QUIET: usize = 4;
 
 /// The pause before owed releases are sent again on the same connection.
@@ -183,8 +183,8 @@ impl<'a> Actor<'a> {
         let pipe = &mut self.pipe;
         match purpose {
             Purpose::Scripts => return Ok(()),
-            Purpose::Watch(watch) => {
-                self.watches.record_answer(&watch, &value, pipe);
+            Purpose::Watch(names) => {
+                self.watches.record_answer(&names, &value, pipe);
                 return Ok(());
             }
             // A refusal ends the connection, and does not count as an answer.
@@ -408,8 +408,8 @@ impl<'a> Actor<'a> {
         inbox.lose(calls, error);
         inbox.keep_huge_keys(std::mem::take(&mut self.pipe.extras.huge));
         // The next connection asks for their keys.
-        for it in std::mem::take(&mut self.watches.watched) {
-            inbox.queue_watch(it.watch);
+        for watch in self.watches.take_all() {
+            inbox.queue_watch(watch);
         }
     }
 }
