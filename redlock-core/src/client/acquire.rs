@@ -222,7 +222,8 @@ impl<'a> Acquirer<'a> {
         let Some(next) = next else { return false };
         let began = environment.now();
         let watches = refusal.watches();
-        let shares = refusal.lock.protocol.is_shared();
+        let protocol = &refusal.lock.protocol;
+        let shares = protocol.is_shared();
         let free = async {
             if watches.is_empty() {
                 return pending().await;
@@ -250,9 +251,13 @@ impl<'a> Acquirer<'a> {
             } else {
                 clock.sleep_until(until).await;
             }
-            any_free(&watches).await;
+            match protocol.turn_rule() {
+                TurnRule::HandOver => turn.until_first(&watches[0]).await,
+                _ => any_free(&watches).await,
+            }
         };
         turn.pause(next, free).await;
+        watches.first().inspect(|watch| turn.record_seen(watch));
         true
     }
 }

@@ -129,10 +129,9 @@ pub(crate) enum NoTurn {
 impl LineState {
     /// Clears an empty line, but for its streak. Returns the rest, to be dropped once the line is unlocked.
     pub(super) fn clear(&mut self) -> Self {
-        let (share, is_dead) = (self.share, self.is_dead);
         let cleared = Self {
-            share,
-            is_dead,
+            share: mem::take(&mut self.share),
+            is_dead: self.is_dead,
             ..Self::default()
         };
         mem::replace(self, cleared)
