@@ -22,6 +22,7 @@ mod journal;
 mod options;
 mod plan;
 mod report;
+mod rush;
 mod soak;
 mod store;
 mod worker;

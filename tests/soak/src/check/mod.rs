@@ -45,6 +45,8 @@ pub(crate) enum Violation {
     TokenOrder(LeaseId, LeaseId),
     /// The store refused a lease that was valid, because of this token.
     Unfit(LeaseId, u64),
+    /// This caller was overtaken by so many leases of other processes in a rush.
+    Starved(LeaseId, usize),
     /// A key whose holder has ended, as the node describes it.
     Leak(String),
     /// Nobody got this resource again after the faults had ended.
@@ -69,7 +71,7 @@ impl Violation {
             Self::Overlap(one, other)
             | Self::SameToken(one, other)
             | Self::TokenOrder(one, other) => vec![*one, *other],
-            Self::Unfit(lease, _) => vec![*lease],
+            Self::Unfit(lease, _) | Self::Starved(lease, _) => vec![*lease],
             _ => Vec::new(),
         }
     }
@@ -97,7 +99,7 @@ pub(crate) fn violations(history: &History) -> BTreeSet<Violation> {
 
 /// Compares two leases on one name, of which `before` entered first.
 fn violated_by(before: &Held, later: &Held) -> [Option<Violation>; 3] {
-    if before.is_reader && later.is_reader {
+    if before.is_reader() && later.is_reader() {
         return [None, None, None];
     }
     let are_valid = [before, later].iter().all(|held| held.entered < held.until);

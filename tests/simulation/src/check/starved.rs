@@ -1,0 +1,125 @@
+//! The rule that a process which waits for a permit is not passed over again and again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use redlock_core::Resource;
+use redlock_core::quorum::majority;
+
+use super::Broken;
+use crate::history::{History, Inner, Invariant, Served, is_granted};
+use crate::world::{CallId, ProcessId};
+
+/// The time in which a caller comes for a permit that is free: half of the time for which a node keeps it for the caller.
+const AT_HAND: Duration = Duration::from_millis(25);
+
+/// The unbroken wait of a caller that asks the nodes for a permit.
+pub(crate) struct Wait {
+    /// When the caller knew that a majority of the nodes had refused it.
+    since: Duration,
+    /// When each node last refused it, by seat.
+    refused_at: Vec<Duration>,
+    /// The number of leases that each other process has got since.
+    passed_by: BTreeMap<ProcessId, usize>,
+}
+
+impl History {
+    /// A node served an attempt at one of several permits. A grant ends the waits of its process, which was served. A
+    /// caller of another process for which a permit was free is not at hand if it has not come by now.
+    pub(crate) fn note_permit_asked(&self, inner: &mut Inner, served: &Served<'_>) {
+        let token = served.operation.token().as_bytes();
+        let Some(attempt) = inner.number_of(token) else {
+            return;
+        };
+        let Some(call) = inner.attempts[attempt].call else {
+            return;
+        };
+        let (now, seat) = (self.world.now(), served.seat);
+        let (process, resource) = inner.calls[call].line.clone();
+        let is_granted = is_granted(served.answer);
+        let leaves_none = served.after.iter().all(Option::is_some);
+        inner.attempts[attempt].took_last |= u64::from(is_granted && leaves_none) << seat;
+        for (waiting, other) in inner.waiting_for(&resource) {
+            let wait = &mut inner.calls[waiting].wait;
+            if other == process && is_granted {
+                *wait = None;
+            } else if waiting == call
+                && let Some(wait) = wait
+            {
+                wait.refused_at[seat] = now;
+            } else if other != process
+                && let Some(free_since) = served.free_since
+            {
+                let is_at_hand = |wait: &mut Wait| {
+                    let called_at = wait.refused_at[seat].max(free_since);
+                    now.saturating_sub(called_at) <= AT_HAND
+                };
+                *wait = wait.take_if(is_at_hand);
+            }
+        }
+    }
+
+    /// `attempt` of `call` won a permit. It passes over each caller of another process that waited when it began, unless
+    /// a permit was left for that caller.
+    ///
+    /// A node lets a process go ahead of a caller that waits there until it has served the process once since. So each
+    /// lease of one process uses up a node of the majority that refused the caller.
+    pub(super) fn check_starved(
+        &self,
+        inner: &mut Inner,
+        call: CallId,
+        attempt: usize,
+        broken: &mut Broken,
+    ) {
+        let (process, resource) = inner.calls[call].line.clone();
+        let winner = &inner.attempts[attempt];
+        let (staked_at, id) = (winner.staked_at, winner.short_id.clone());
+        let needed = majority(self.rules.nodes);
+        if usize::try_from(winner.took_last.count_ones()).unwrap_or(0) < needed {
+            return;
+        }
+        for (waiting, other) in inner.waiting_for(&resource) {
+            if other == process {
+                continue;
+            }
+            if !self.is_awake(inner, waiting) {
+                inner.calls[waiting].wait = None;
+            }
+            let Some(wait) = &mut inner.calls[waiting].wait else {
+                continue;
+            };
+            if wait.since >= staked_at {
+                continue;
+            }
+            let passed = wait.passed_by.entry(process).or_default();
+            *passed += 1;
+            inner.coverage.passed_over += 1;
+            if *passed > needed {
+                let text = format!(
+                    "call {waiting} of c{other} has waited since {:?}, and c{process} got its {passed}th permit \
+                     since, as {id}",
+                    wait.since
+                );
+                broken.push((Invariant::Starved, text));
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// A majority of the nodes has refused an attempt of `call`.
+    pub(crate) fn begin_wait(&mut self, call: CallId, nodes: usize, now: Duration) {
+        self.calls[call].wait.get_or_insert_with(|| Wait {
+            since: now,
+            refused_at: vec![now; nodes],
+            passed_by: BTreeMap::new(),
+        });
+    }
+
+    /// The callers that wait for `resource`, each with its process.
+    fn waiting_for(&self, resource: &Resource) -> Vec<(CallId, ProcessId)> {
+        let lines = self.queues.iter().filter(|(id, _)| id.1 == *resource);
+        let calls = lines.flat_map(|(id, line)| line.waiting.iter().map(|call| (*call, id.0)));
+        calls.collect()
+    }
+}
