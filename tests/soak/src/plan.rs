@@ -17,7 +17,7 @@ pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
 pub(crate) const PERMITS: u32 = 3;
 
 /// How long callers of a rush hold a lock: for longer than a streak, so that each holder has to release it.
-const RUSH_HOLD: Duration = Duration::from_millis(20);
+const RUSH_HOLD: Duration = Duration::from_millis(50);
 
 /// Longer than a rush.
 const PATIENCE: Duration = Duration::from_secs(60);

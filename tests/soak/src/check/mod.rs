@@ -30,6 +30,8 @@
 //!
 //! **Store.** It takes tokens in order. A holder whose token is refused and whose lease is still valid
 //! afterwards has found someone who was let in too early.
+//!
+//! **Starvation** is looked for in a [rush](crate::rush), while nothing fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
