@@ -4,6 +4,7 @@ use std::future::pending;
 use std::sync::Arc;
 
 use crate::env::Moment;
+use crate::env::timeout::before;
 use crate::error::AcquireError;
 use crate::kinds::{Advice, ProtocolArgs, runs};
 use crate::lease::{ClientParts, Lease, LeaseShared};
@@ -17,7 +18,7 @@ use crate::quorum::validity::Validity;
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::fair_share::let_others_go_first;
-use crate::waiting::quorum_watch::any_free;
+use crate::waiting::quorum_watch::{any_free, none_free};
 use crate::waiting::refusal_error::{refusal_error, waiter_error};
 use crate::waiting::refused_attempt::{RefusedAttempt, SoughtLock};
 use crate::waiting::{LineKey, Turn};
@@ -219,10 +220,17 @@ impl<'a> Acquirer<'a> {
                 budget.spread(environment, refusal.is_divided())
             };
             let clock = &environment.clock;
-            clock.sleep_until(began.saturating_add(spread)).await;
-            if !shares {
-                any_free(&watches).await;
+            let until = began.saturating_add(spread);
+            if shares {
+                return clock.sleep_until(until).await;
             }
+            if refusal.is_behind_others() {
+                // Once those ahead have come, the next release is for others.
+                before(&**clock, until, none_free(&watches)).await;
+            } else {
+                clock.sleep_until(until).await;
+            }
+            any_free(&watches).await;
         };
         turn.pause(next, free).await;
         true

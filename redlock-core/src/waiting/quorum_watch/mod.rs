@@ -1,6 +1,7 @@
 //! Tells a waiting caller that a lock has become free, and an observer that it may have changed.
 
 use std::future::{pending, poll_fn};
+use std::mem;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -218,6 +219,28 @@ impl QuorumWatch {
         }
     }
 
+    /// Completes when a majority of the nodes has told of the keys, and fewer nodes than a majority are free of them.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    async fn until_held(&self) {
+        let reports = &*self.reports;
+        let counted = reports.counted();
+        let mut known = None;
+        loop {
+            let is_news = |state: &mut WatchState| {
+                let is_told = state.is_enough(state.seeing & counted);
+                let told = is_told.then(|| state.due(counted));
+                mem::replace(&mut known, told) != told && is_told
+            };
+            reports.until(is_news).await;
+            let due = known.flatten();
+            if due.is_none_or(|due| due > reports.clock.now()) {
+                return;
+            }
+        }
+    }
+
     /// Completes when a majority of the nodes has reported on the keys since it completed last; the first time, when
     /// they have said how the keys are. It never completes if too few nodes can tell. For one caller at a time.
     ///
@@ -264,6 +287,13 @@ impl QuorumWatch {
 pub(crate) async fn any_free(watches: &[QuorumWatch]) {
     let each = watches.iter().map(|one| Box::pin(one.until_free()));
     select_all(each).await;
+}
+
+/// Completes when each of `watches` has found its keys held.
+pub(crate) async fn none_free(watches: &[QuorumWatch]) {
+    for one in watches {
+        one.until_held().await;
+    }
 }
 
 impl Drop for QuorumWatch {

@@ -101,6 +101,17 @@ impl Scene {
         }
     }
 
+    /// A client of another process.
+    pub(crate) fn another(&self) -> Self {
+        let environment = self.client.shared.context.environment.clone();
+        Self {
+            clock: Arc::clone(&self.clock),
+            nodes: self.nodes.clone(),
+            set: Arc::clone(&self.set),
+            client: Client::new(environment),
+        }
+    }
+
     pub(crate) fn acquire(&self, request: &Request) -> Acquiring {
         self.acquire_on(&self.set, request)
     }
