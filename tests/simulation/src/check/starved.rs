@@ -11,16 +11,26 @@ use crate::history::{History, Inner, Invariant, Served, is_granted};
 use crate::world::{CallId, ProcessId};
 
 /// The time in which a caller comes for a permit that is free: half of the time for which a node keeps it for the caller.
-const AT_HAND: Duration = Duration::from_millis(25);
+const AT_HAND: Duration = Duration::from_millis(50);
 
 /// The unbroken wait of a caller that asks the nodes for a permit.
+#[derive(Default)]
 pub(crate) struct Wait {
     /// When the caller knew that a majority of the nodes had refused it.
-    since: Duration,
+    since: Option<Duration>,
     /// When each node last refused it, by seat.
-    refused_at: Vec<Duration>,
+    refused_at: BTreeMap<usize, Duration>,
     /// The number of leases that each other process has got since.
     passed_by: BTreeMap<ProcessId, usize>,
+}
+
+impl Wait {
+    /// True if the caller has not come to the node at `seat`, where a permit is free.
+    fn is_away(&self, seat: usize, free_since: Option<Duration>, now: Duration) -> bool {
+        let came_at = self.refused_at.get(&seat).copied().or(self.since);
+        let called_at = came_at.zip(free_since).map(|(came, free)| came.max(free));
+        called_at.is_some_and(|called_at| now.saturating_sub(called_at) > AT_HAND)
+    }
 }
 
 impl History {
@@ -41,20 +51,10 @@ impl History {
         inner.attempts[attempt].took_last |= u64::from(is_granted && leaves_none) << seat;
         for (waiting, other) in inner.waiting_for(&resource) {
             let wait = &mut inner.calls[waiting].wait;
-            if other == process && is_granted {
-                *wait = None;
-            } else if waiting == call
-                && let Some(wait) = wait
-            {
-                wait.refused_at[seat] = now;
-            } else if other != process
-                && let Some(free_since) = served.free_since
-            {
-                let is_at_hand = |wait: &mut Wait| {
-                    let called_at = wait.refused_at[seat].max(free_since);
-                    now.saturating_sub(called_at) <= AT_HAND
-                };
-                *wait = wait.take_if(is_at_hand);
+            if waiting == call && !is_granted {
+                wait.refused_at.insert(seat, now);
+            } else if other == process && is_granted || wait.is_away(seat, served.free_since, now) {
+                *wait = Wait::default();
             }
         }
     }
@@ -83,22 +83,18 @@ impl History {
                 continue;
             }
             if !self.is_awake(inner, waiting) {
-                inner.calls[waiting].wait = None;
+                inner.calls[waiting].wait = Wait::default();
             }
-            let Some(wait) = &mut inner.calls[waiting].wait else {
+            let wait = &mut inner.calls[waiting].wait;
+            let Some(since) = wait.since.filter(|since| *since < staked_at) else {
                 continue;
             };
-            if wait.since >= staked_at {
-                continue;
-            }
             let passed = wait.passed_by.entry(process).or_default();
             *passed += 1;
             inner.coverage.passed_over += 1;
             if *passed > needed {
                 let text = format!(
-                    "call {waiting} of c{other} has waited since {:?}, and c{process} got its {passed}th permit \
-                     since, as {id}",
-                    wait.since
+                    "call {waiting} of c{other} waits since {since:?}, and c{process} got {passed} permits, and {id}"
                 );
                 broken.push((Invariant::Starved, text));
             }
@@ -107,13 +103,12 @@ impl History {
 }
 
 impl Inner {
-    /// A majority of the nodes has refused an attempt of `call`.
+    /// `call` knows that a majority of the nodes has refused its attempt.
     pub(crate) fn begin_wait(&mut self, call: CallId, nodes: usize, now: Duration) {
-        self.calls[call].wait.get_or_insert_with(|| Wait {
-            since: now,
-            refused_at: vec![now; nodes],
-            passed_by: BTreeMap::new(),
-        });
+        let wait = &mut self.calls[call].wait;
+        if wait.refused_at.len() >= majority(nodes) {
+            wait.since.get_or_insert(now);
+        }
     }
 
     /// The callers that wait for `resource`, each with its process.

@@ -36,7 +36,7 @@ pub(crate) struct Call {
     /// What its present watch was told.
     pub(crate) told: Told,
     /// It waits for a permit, and was there whenever one was free.
-    pub(crate) wait: Option<Wait>,
+    pub(crate) wait: Wait,
     /// How many of them may be owed to reports that the lock was free.
     pub(crate) woken: u32,
     /// No time passed in its last poll.
@@ -92,7 +92,7 @@ impl History {
             stalled_until: Duration::ZERO,
             attempts: Vec::new(),
             told: Told::default(),
-            wait: None,
+            wait: Wait::default(),
             woken: 0,
             is_prompt: false,
         });

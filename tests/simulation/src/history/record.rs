@@ -199,7 +199,7 @@ impl History {
                 if usize::try_from(attempt.knows_held.count_ones()).is_ok_and(|held| held >= needed)
                 {
                     attempt.majority_held_at.get_or_insert(now);
-                    if let (Some(call), true) = (attempt.call, attempt.votes.is_empty()) {
+                    if let Some(call) = attempt.call {
                         inner.begin_wait(call, self.rules.nodes, now);
                     }
                 }
