@@ -4,7 +4,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use redlock_benches::{Group, Suite, hand_over, hot_key, hot_key_processes, shares, tuning, work};
+use redlock_benches::{
+    Group, Suite, hand_over, hot_key, hot_key_processes, permits, shares, tuning, work,
+};
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
 
 fn main() -> ExitCode {
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
         Group::HotKeyProcesses,
         Group::HandOver,
         Group::Shares,
+        Group::Permits,
         Group::Tuning,
     ];
     if !suite.wants_any(&groups) {
@@ -26,11 +29,14 @@ fn main() -> ExitCode {
         .map(|_| RedisNode::start_blocking(NodeOptions::default()))
         .collect();
     let urls = nodes.urls();
-    for (group, measure) in
-        groups
-            .into_iter()
-            .zip([hot_key, hot_key_processes, hand_over, shares, tuning])
-    {
+    for (group, measure) in groups.into_iter().zip([
+        hot_key,
+        hot_key_processes,
+        hand_over,
+        shares,
+        permits,
+        tuning,
+    ]) {
         suite.measure(group, Some(&nodes), |plan, report| {
             measure(plan, &nodes, &urls, report);
         });

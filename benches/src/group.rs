@@ -15,6 +15,8 @@ pub enum Group {
     HandOver,
     /// What each of four processes gets of a key that all want.
     Shares,
+    /// What each of several processes gets of a few permits that all want.
+    Permits,
     /// What a pair of each kind of lock takes.
     Kinds,
     /// A writer among readers.
@@ -33,13 +35,14 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Uncontended,
         Self::Frozen,
         Self::HotKey,
         Self::HotKeyProcesses,
         Self::HandOver,
         Self::Shares,
+        Self::Permits,
         Self::Kinds,
         Self::KindsWriter,
         Self::Peers,
@@ -58,6 +61,7 @@ impl Group {
             Self::HotKeyProcesses => "hot-key-processes",
             Self::HandOver => "hand-over",
             Self::Shares => "shares",
+            Self::Permits => "permits",
             Self::Kinds => "kinds",
             Self::KindsWriter => "kinds-writer",
             Self::Peers => "peers",
@@ -77,6 +81,7 @@ impl Group {
             Self::HotKeyProcesses => "One hot key, 2 processes of 32 tasks, 3 nodes",
             Self::HandOver => "One key held for 20 ms, 2 processes of one task, 3 nodes",
             Self::Shares => "One hot key, 4 processes, 3 nodes",
+            Self::Permits => "Permits among processes, 3 nodes",
             Self::Kinds => "Lock and release of each kind, one caller",
             Self::KindsWriter => "A writer among readers from 2 processes, 3 nodes",
             Self::Peers => "Beside other systems",

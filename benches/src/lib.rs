@@ -1,8 +1,8 @@
 //! Side-by-side benchmarks of distributed locks against real `redis-server` processes.
 //!
 //! ```text
-//! cargo bench -p redlock-benches                       everything, in about seventeen minutes
-//! cargo bench -p redlock-benches -- --short            the same in about two minutes
+//! cargo bench -p redlock-benches                       everything, in about twenty-four minutes
+//! cargo bench -p redlock-benches -- --short            the same in about four minutes
 //! cargo bench -p redlock-benches -- hot-key            the groups whose name contains this
 //! cargo bench -p redlock-benches --features peers -- peers   other systems, as far as they are installed
 //! cargo bench -p redlock-benches --bench compile_time  what 300 annotated functions take to compile
@@ -48,7 +48,7 @@ mod ways;
 
 pub use cases::{
     compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_writer, peers,
-    renewal, shares, tuning, uncontended, wrapper,
+    permits, renewal, shares, tuning, uncontended, wrapper,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};

@@ -168,7 +168,7 @@ pub(crate) async fn keys_left(nodes: &Nodes) -> Vec<String> {
 /// True for a key that no lock may leave: also for one beside the lock's key, as of a permit or of readers.
 /// Nodes remember how many permits there are, and the last fencing token.
 fn is_of_a_lock(key: &str) -> bool {
-    let remembered = ["redlock:permits:", "redlock:fence:"];
+    let remembered = ["redlock:permits:", "redlock:queue:", "redlock:fence:"];
     key.contains(PREFIX) && !remembered.iter().any(|prefix| key.starts_with(prefix))
 }
 

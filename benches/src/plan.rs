@@ -10,7 +10,7 @@ use crate::group::Group;
 pub enum Mode {
     /// Shows that the benchmarks work; the figures mean nothing.
     Smoke,
-    /// About two minutes.
+    /// About four minutes.
     Short,
     /// For figures that are to be quoted.
     Full,
@@ -128,6 +128,7 @@ impl Plan {
             // Shares are measured for seconds. A time of the processor hardly differs between rounds, and a round
             // takes a minute of it.
             Group::Shares | Group::CompileTime => self.rounds.min(3),
+            Group::Permits if self.mode == Mode::Short => self.rounds.min(3),
             _ => self.rounds,
         }
     }

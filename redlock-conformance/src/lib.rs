@@ -1,4 +1,5 @@
-//! Checks that a [`Node`] keeps its contract, for authors of nodes.
+//! Checks that a [`Node`] keeps its contract, for authors of nodes. `Config::pool_node` of `redlock-runtime` takes such a
+//! node. This crate is for `[dev-dependencies]`: it switches on the feature `testing` of `redlock-core`.
 //!
 //! The author writes a [`Rig`]. It makes nodes of one store, reads and sets the store's keys directly, and inflicts
 //! [faults](ServerFault). [`run`] puts one check after the other to new nodes of the rig,
@@ -6,8 +7,8 @@
 //!
 //! ```
 //! # use std::sync::Arc;
-//! # use redlock_conformance::{Rig, ServerFault, run};
-//! # use redlock_core::{IoThread, MemoryNode, Node};
+//! # use redlock_conformance::{IoThread, Rig, ServerFault, run};
+//! # use redlock_core::{MemoryNode, Node};
 //! struct InMemory(MemoryNode);
 //!
 //! impl Rig for InMemory {
@@ -62,6 +63,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Node;
+
+/// Has the clock, the randomness and the background tasks with which a rig makes its nodes.
+#[doc(no_inline)]
+pub use redlock_core::IoThread;
 
 use bench::Bench;
 pub use report::Report;

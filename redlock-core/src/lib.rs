@@ -2,7 +2,8 @@
 //!
 //! This crate is the algorithm and nothing else: it holds no global state and knows no macro.
 //! Applications use `redlock-runtime`, which adds the `#[redlock]` attribute, the registry of
-//! pools, configuration and shutdown. Use this crate for nodes, clocks or randomness of your own.
+//! pools, configuration and shutdown, and takes [nodes of your own](node). Use this crate for clocks or randomness of
+//! your own.
 //!
 //! # Example: a lock over three in-process nodes
 //! ```
@@ -54,7 +55,7 @@
 //! * [`error`]: why a lock was not acquired, or not extended; why a lease is over.
 //! * [`lease`]: fencing tokens; how a body under a lease ended, and how its release went.
 //! * [`redis`]: the address and the options of a [`RedisNode`].
-//! * [`node`]: what a [`Node`] is asked and answers, for nodes of one's own; how it has been doing.
+//! * [`node`]: the contract of a [`Node`], its calls and answers, for nodes of your own; how a node has been doing.
 //! * [`quorum`]: how many nodes are a majority.
 //! * [`waiting`]: for how long callers of one process may hand a lock over to each other; what tells an
 //!   observer of changes.

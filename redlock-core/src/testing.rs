@@ -2,12 +2,11 @@
 //! keys. [`permit_key`] is about permits.
 //!
 //! Methods for tests stand at their types: [`OwnerToken::draw`], [`LeaseHandle::lose_keys`],
-//! [`MemoryNode::serve`] and [`MemoryNode::fork`].
+//! [`MemoryNode::cut`] and its neighbours.
 //!
 //! [`OwnerToken::draw`]: crate::node::OwnerToken::draw
 //! [`LeaseHandle::lose_keys`]: crate::LeaseHandle::lose_keys
-//! [`MemoryNode::serve`]: crate::MemoryNode::serve
-//! [`MemoryNode::fork`]: crate::MemoryNode::fork
+//! [`MemoryNode::cut`]: crate::MemoryNode::cut
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -82,6 +82,9 @@
 //! parameters as a value, and [`Config::site`] overrides them for one function. [`init()`] checks every
 //! annotated function of the program against the configuration, and starts the global registry.
 //!
+//! [`Config::pool_node`] takes a node of your own. Its contract is in [`node`], its clock and its tasks are those of
+//! [`mod@env`], and [`restart_check`] has the rules for a node that may forget locks.
+//!
 //! # Shutdown
 //! [`Redlock::shutdown`] lets bodies finish, cancels those that do not, releases their locks, and
 //! [reports](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM, and
@@ -155,6 +158,8 @@ pub mod tower;
 include!("../guide/pages.rs");
 
 pub use redlock_core::Resource;
+#[doc(inline)]
+pub use redlock_core::{env, node, restart_check};
 pub use redlock_macros::redlock;
 
 pub use attribute::from_lock_error::FromLockError;

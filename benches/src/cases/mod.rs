@@ -12,7 +12,7 @@ mod wrapper;
 use tokio::runtime::{Builder, Runtime};
 
 pub use compile_time::compile_time;
-pub use contended::{hand_over, hot_key, hot_key_processes, shares, tuning};
+pub use contended::{hand_over, hot_key, hot_key_processes, permits, shares, tuning};
 pub use frozen::frozen;
 pub use kinds::{kinds, kinds_writer};
 pub use peers::peers;

@@ -26,8 +26,11 @@ impl Crew {
     /// Starts `count` processes, connected to the servers at `urls`.
     pub(crate) fn start(count: usize, urls: &[String]) -> Self {
         let program = std::env::current_exe().expect("a path to this program");
-        let start = || Worker::start(Command::new(&program).arg(ARGUMENT).args(urls));
-        let mut workers: Vec<_> = (0..count).map(|_| start()).collect();
+        let start = |place: usize| {
+            let place = place.to_string();
+            Worker::start(Command::new(&program).args([ARGUMENT, &place]).args(urls))
+        };
+        let mut workers: Vec<_> = (0..count).map(start).collect();
         for worker in &mut workers {
             let _: String = worker.answer();
         }

@@ -16,6 +16,15 @@ pub(crate) struct Figures {
     /// What the worst task got, by what the best one got.
     pub(crate) worst_to_best_task: f64,
     pub(crate) worst_to_best_process: f64,
+    /// The acquisitions of each process.
+    pub(crate) of_each: Vec<usize>,
+    /// The least that a process had of its part of the permits: an equal part, or a permit for each of its tasks if
+    /// that is less.
+    pub(crate) least_part: f64,
+    /// The longest time for which a permit was free while a task waited.
+    pub(crate) longest_idle: Duration,
+    /// The most tasks that had the key, or a permit, at once.
+    pub(crate) most_at_once: usize,
     pub(crate) wait_p50: Duration,
     pub(crate) wait_p99: Duration,
     pub(crate) wait_worst: Duration,
@@ -68,14 +77,20 @@ impl Figures {
         waits.sort_unstable();
         let seconds = turn.window.length().as_secs_f64();
         let who = |entry: &Entry| (entry.process, entry.hold.task);
+        let crowds = turn.crowds.iter().enumerate();
         let tasks =
-            (0..logs.len()).flat_map(|process| (0..turn.tasks).map(move |task| (process, task)));
+            crowds.flat_map(|(process, &tasks)| (0..tasks).map(move |task| (process, task)));
+        let of_each = counts(&measured, 0..logs.len(), |entry| entry.process);
         Self {
             acquisitions: measured.len(),
             per_second: whole(measured.len()) / seconds,
             switches_per_second: whole(changes(&measured, who)) / seconds,
-            worst_to_best_task: worst_to_best(&measured, tasks, who),
-            worst_to_best_process: worst_to_best(&measured, 0..logs.len(), |entry| entry.process),
+            worst_to_best_task: worst_to_best(&counts(&measured, tasks, who)),
+            worst_to_best_process: worst_to_best(&of_each),
+            least_part: least_part(turn, &of_each),
+            of_each,
+            longest_idle: longest_idle(&entries, turn),
+            most_at_once: most_at_once(&entries),
             wait_p50: percentile(&waits, 50),
             wait_p99: percentile(&waits, 99),
             wait_worst: percentile(&waits, 100),
@@ -95,19 +110,62 @@ fn changes<K: PartialEq>(entries: &[Entry], who: impl Fn(&Entry) -> K) -> usize 
     pairs.filter(|pair| who(&pair[0]) != who(&pair[1])).count()
 }
 
-/// 1 where all got as much; 0 where one of `all` got nothing.
-fn worst_to_best<K: Ord>(
+/// Returns the acquisitions of each of `all`.
+fn counts<K: Ord>(
     entries: &[Entry],
     all: impl Iterator<Item = K>,
     who: impl Fn(&Entry) -> K,
-) -> f64 {
+) -> Vec<usize> {
     let mut counts: BTreeMap<K, usize> = all.map(|key| (key, 0)).collect();
     for entry in entries {
         *counts.entry(who(entry)).or_default() += 1;
     }
-    let worst = counts.values().min().copied().unwrap_or(0);
-    let best = counts.values().max().copied().unwrap_or(0);
+    counts.into_values().collect()
+}
+
+/// 1 where all got as much; 0 where one of them got nothing.
+fn worst_to_best(counts: &[usize]) -> f64 {
+    let worst = counts.iter().min().copied().unwrap_or(0);
+    let best = counts.iter().max().copied().unwrap_or(0);
     whole(worst) / whole(best.max(1))
+}
+
+/// All acquisitions together are the permits.
+fn least_part(turn: &Turn, of_each: &[usize]) -> f64 {
+    let permits = whole(turn.lock.permits());
+    let all = whole(of_each.iter().sum::<usize>().max(1));
+    let parts = of_each.iter().zip(&turn.crowds).map(|(&count, &tasks)| {
+        let part = whole(tasks).min(permits / whole(of_each.len()));
+        whole(count) / all * permits / part
+    });
+    parts.fold(f64::INFINITY, f64::min)
+}
+
+/// Returns the longest time for which a permit was free while a task waited.
+fn longest_idle(entries: &[Entry], turn: &Turn) -> Duration {
+    // For each permit: when it is acquired next, and since when a task waits then.
+    let mut next = BTreeMap::new();
+    let (mut waits_since, mut longest) = (u64::MAX, 0);
+    for Entry { hold, .. } in entries.iter().rev() {
+        waits_since = waits_since.min(hold.asked);
+        let later = next.insert(hold.permit, (hold.acquired, waits_since));
+        if let Some((acquired, since)) = later
+            && turn.window.contains(acquired)
+        {
+            longest = longest.max(acquired.saturating_sub(since.max(hold.releasing)));
+        }
+    }
+    Duration::from_nanos(longest)
+}
+
+fn most_at_once(entries: &[Entry]) -> usize {
+    let mut inside = Vec::new();
+    let counts = entries.iter().map(|Entry { hold, .. }| {
+        inside.retain(|releasing| *releasing > hold.acquired);
+        inside.push(hold.releasing);
+        inside.len()
+    });
+    counts.max().unwrap_or(0)
 }
 
 /// For each release at which another process was waiting: how long until that had the key, however
@@ -133,7 +191,10 @@ fn hand_overs(entries: &[Entry]) -> Vec<Duration> {
 
 fn problems(entries: &[Entry], logs: &[Log]) -> Vec<String> {
     let mut problems = Vec::new();
-    if let Some((first, second)) = overlap(entries) {
+    let mut by_permit = entries.to_vec();
+    by_permit.sort_by_key(|entry| entry.hold.permit);
+    let mut permits = by_permit.chunk_by(|one, other| one.hold.permit == other.hold.permit);
+    if let Some((first, second)) = permits.find_map(overlap) {
         let inside = first.hold.releasing - second.hold.acquired;
         problems.push(format!(
             "EXCLUSION VIOLATED: task {} of process {} acquired {} µs before task {} of process {} \
@@ -157,17 +218,22 @@ fn problems(entries: &[Entry], logs: &[Log]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contended::Window;
+    use crate::contended::{Lock, Window};
     use crate::contender::Kind;
 
     const MS: u64 = 1_000_000;
 
     fn figures(logs: &[Vec<(usize, u64, u64, u64)>]) -> Figures {
+        figures_of(Lock::Plain, logs)
+    }
+
+    /// In a turn for permits, each task has the permit of its own number.
+    fn figures_of(lock: Lock, logs: &[Vec<(usize, u64, u64, u64)>]) -> Figures {
         let turn = Turn {
             kind: Kind::Ours,
             key: "k".to_owned(),
-            reads: false,
-            tasks: 2,
+            lock,
+            crowds: vec![2; logs.len()],
             hold: Duration::ZERO,
             pause: Duration::ZERO,
             retry_delay: Duration::ZERO,
@@ -178,6 +244,10 @@ mod tests {
         };
         let hold = |&(task, asked, acquired, releasing): &(usize, u64, u64, u64)| Hold {
             task,
+            permit: match lock {
+                Lock::Permit(_) => u16::try_from(task).unwrap(),
+                _ => 0,
+            },
             asked: asked * MS,
             acquired: acquired * MS,
             releasing: releasing * MS,
@@ -228,6 +298,22 @@ mod tests {
         let expected = [Duration::from_millis(2), Duration::from_millis(12)];
         assert_eq!(figures.hand_overs, expected);
         assert!((figures.handed_over - 1.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn permits_are_idle_only_while_a_task_waits() {
+        let figures = figures_of(
+            Lock::Permit(2),
+            &[
+                vec![(0, 0, 1, 10), (1, 0, 2, 20), (0, 19, 24, 30)],
+                vec![(1, 15, 25, 30), (1, 100, 101, 110)],
+            ],
+        );
+        assert!(figures.problems.is_empty());
+        assert_eq!(figures.most_at_once, 2);
+        assert_eq!(figures.longest_idle, Duration::from_millis(9));
+        assert_eq!(figures.of_each, [3, 2]);
+        assert!((figures.least_part - 0.8).abs() < 1e-9);
     }
 
     #[test]

@@ -2,14 +2,15 @@
 
 use redlock_core::request::Kind as LockKind;
 
-use super::{Hold, Log, Turn};
+use super::{Hold, Lock, Log, Turn};
 use crate::clock::now;
 use crate::contender::{Contender, Unlocked, keep};
+use crate::stats::whole;
 
-/// Lets the tasks of one process loose, until all have had the key that they asked for before the
+/// Lets the tasks of the process `place` loose, until all have had the key that they asked for before the
 /// end of the turn.
-pub(crate) async fn hammer(contender: &Contender, turn: &Turn) -> Log {
-    let tasks: Vec<_> = (0..turn.tasks)
+pub(crate) async fn hammer(contender: &Contender, turn: &Turn, place: usize) -> Log {
+    let tasks: Vec<_> = (0..turn.crowds[place])
         .map(|task| tokio::spawn(one(task, contender.clone(), turn.clone())))
         .collect();
     let mut log = Log::default();
@@ -21,14 +22,15 @@ pub(crate) async fn hammer(contender: &Contender, turn: &Turn) -> Log {
 
 async fn one(task: usize, contender: Contender, turn: Turn) -> Log {
     let mut log = Log::default();
-    let kind = if turn.reads {
-        // At any moment a reader is about to leave, and another reader has just come.
-        let share =
-            u32::try_from(task).unwrap_or(0) * turn.hold / u32::try_from(turn.tasks).unwrap_or(1);
-        tokio::time::sleep(share).await;
-        LockKind::Read
-    } else {
-        LockKind::Exclusive
+    let kind = match turn.lock {
+        Lock::Plain => LockKind::Exclusive,
+        Lock::Permit(count) => LockKind::Permits(count),
+        Lock::Read => {
+            // At any moment a reader is about to leave, and another reader has just come.
+            let part = whole(task) / whole(turn.crowds[0]);
+            tokio::time::sleep(turn.hold.mul_f64(part)).await;
+            LockKind::Read
+        }
     };
     loop {
         let asked = now();
@@ -47,6 +49,7 @@ async fn one(task: usize, contender: Contender, turn: Turn) -> Log {
         keep(turn.hold).await;
         log.holds.push(Hold {
             task,
+            permit: held.permit(),
             asked,
             acquired,
             releasing: now(),

@@ -9,6 +9,8 @@ use crate::clock::Moment;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hold {
     pub(crate) task: usize,
+    /// The permit that it had, zero without permits.
+    pub(crate) permit: u16,
     /// When it asked for the key.
     pub(crate) asked: Moment,
     pub(crate) acquired: Moment,
@@ -69,6 +71,7 @@ mod tests {
     fn hold(task: usize, acquired: Moment, releasing: Moment) -> Hold {
         Hold {
             task,
+            permit: 0,
             asked: 0,
             acquired,
             releasing,

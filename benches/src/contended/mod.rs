@@ -19,15 +19,34 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{Moment, nanos, now};
 use crate::contender::Kind;
 
+/// The lock that the tasks of a turn want.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Lock {
+    Plain,
+    /// One of this number of permits: only ours can.
+    Permit(u16),
+    /// Each task reads, from another moment on: only ours can.
+    Read,
+}
+
+impl Lock {
+    /// Returns the number of permits; without them there is one.
+    pub(crate) fn permits(self) -> usize {
+        match self {
+            Self::Permit(count) => count.into(),
+            Self::Plain | Self::Read => 1,
+        }
+    }
+}
+
 /// One turn of one contender, as a process gets to know it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Turn {
     pub(crate) kind: Kind,
     pub(crate) key: String,
-    /// True if the tasks read, each from another moment on: only ours can.
-    pub(crate) reads: bool,
-    /// How many tasks each process has.
-    pub(crate) tasks: usize,
+    pub(crate) lock: Lock,
+    /// The number of tasks of each process.
+    pub(crate) crowds: Vec<usize>,
     /// How long the key is held; zero is long enough for others to be scheduled in between.
     pub(crate) hold: Duration,
     /// How long a task waits behind a release before it asks again.

@@ -12,7 +12,7 @@ use tokio::runtime::Builder;
 use super::{Turn, hammer};
 use crate::contender::Fleet;
 
-/// The argument that makes a benchmark a worker; the URLs of the servers follow.
+/// The argument that makes a benchmark a worker; its place and the URLs of the servers follow.
 pub(super) const ARGUMENT: &str = "--work-on-these-servers";
 
 /// Works, if the command line says that this process is a worker. Returns whether it was one.
@@ -21,6 +21,8 @@ pub fn work() -> bool {
     if arguments.next().as_deref() != Some(ARGUMENT) {
         return false;
     }
+    let place = arguments.next().and_then(|place| place.parse().ok());
+    let place = place.expect("a place in the crew");
     let urls: Vec<String> = arguments.collect();
     let runtime = Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.expect("a tokio runtime");
@@ -39,7 +41,7 @@ pub fn work() -> bool {
         process::exit(0);
     });
     for turn in taken {
-        answer(&runtime.block_on(hammer(fleet.get(turn.kind), &turn)));
+        answer(&runtime.block_on(hammer(fleet.get(turn.kind), &turn, place)));
     }
     true
 }

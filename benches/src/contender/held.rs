@@ -15,6 +15,9 @@ pub(crate) const TTL: Duration = Duration::from_secs(10);
 /// How long a caller tries. Nobody should ever wait so long.
 pub(crate) const WAIT: Duration = Duration::from_secs(30);
 
+/// How long a caller tries to get a permit.
+pub(crate) const WAIT_FOR_PERMIT: Duration = Duration::from_secs(5);
+
 /// Keeps a lock for this time. Others get a chance to be inside at the same time, also if it is zero.
 pub(crate) async fn keep(hold: Duration) {
     if hold.is_zero() {
@@ -48,7 +51,11 @@ impl Contender {
         retry_delay: Duration,
     ) -> Result<Held, String> {
         match self {
-            Self::Ours(ours) => ours.wait_for(key, kind, WAIT).await.map(Held::Ours),
+            Self::Ours(ours) => {
+                let is_permit = matches!(kind, LockKind::Permits(_));
+                let wait = if is_permit { WAIT_FOR_PERMIT } else { WAIT };
+                ours.wait_for(key, kind, wait).await.map(Held::Ours)
+            }
             Self::Rslock(manager) => {
                 let mut manager = manager.clone();
                 // It counts its tries; the pause between two is half of the delay on average.
@@ -65,6 +72,14 @@ impl Contender {
 }
 
 impl Held {
+    /// Returns the number of the permit, zero without permits.
+    pub fn permit(&self) -> u16 {
+        match self {
+            Self::Ours(lease) => lease.permit().unwrap_or_default(),
+            _ => 0,
+        }
+    }
+
     /// Gives the key back.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use fleet::Fleet;
 pub(crate) use fleet::in_turn;
 pub use held::Held;
-pub(crate) use held::keep;
+pub(crate) use held::{WAIT_FOR_PERMIT, keep};
 pub use ours::Ours;
 pub(crate) use ours::release;
 pub use raw::RawLoop;

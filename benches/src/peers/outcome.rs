@@ -98,6 +98,7 @@ fn violation(calls: &[(usize, Call)]) -> Option<String> {
         .iter()
         .map(|&(process, (caller, asked, acquired, releasing, _))| Hold {
             task: 1_000 * process + caller,
+            permit: 0,
             asked,
             acquired,
             releasing,

@@ -3,6 +3,7 @@
 use std::future::pending;
 use std::sync::Arc;
 
+use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::AcquireError;
@@ -12,7 +13,7 @@ use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::node::hash_slot::check_slots;
 use crate::quorum::claim::Claim;
-use crate::quorum::lock_protocol::TurnRule;
+use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 use crate::quorum::round::{Goal, Round};
 use crate::quorum::validity::Validity;
 use crate::request::Request;
@@ -47,10 +48,11 @@ pub(super) async fn acquire(
 
 /// A caller that wants a lock. Some kinds of locks leave the client's name on the nodes that refuse an attempt; dropping
 /// the caller takes the name back.
-struct Acquirer<'a> {
+pub(super) struct Acquirer<'a> {
     parts: &'a Arc<ClientParts>,
-    request: &'a Request,
-    lock: SoughtLock,
+    pub(super) nodes: &'a NodeSet,
+    pub(super) request: &'a Request,
+    pub(super) protocol: Arc<dyn LockProtocol>,
     /// The names of the resource as the nodes see them. A kind may have more keys.
     keys: Resource,
     budget: RetryBudget<'a>,
@@ -61,7 +63,7 @@ struct Acquirer<'a> {
 impl<'a> Acquirer<'a> {
     fn new(
         parts: &'a Arc<ClientParts>,
-        nodes: &NodeSet,
+        nodes: &'a NodeSet,
         request: &'a Request,
     ) -> Result<Self, AcquireError> {
         request.check()?;
@@ -85,17 +87,27 @@ impl<'a> Acquirer<'a> {
         }
         Ok(Self {
             parts,
+            nodes,
             request,
-            lock: SoughtLock {
-                context: Arc::clone(context),
-                nodes: Arc::clone(nodes),
-                protocol,
-                resource: request.resource.clone(),
-            },
+            protocol,
             keys,
             budget,
             has_won: false,
         })
+    }
+
+    pub(super) fn context(&self) -> &'a Arc<Context> {
+        &self.parts.context
+    }
+
+    /// Returns the lock for a refusal, which other callers in line may read.
+    pub(super) fn sought_lock(&self) -> SoughtLock {
+        SoughtLock {
+            context: Arc::clone(self.context()),
+            nodes: Arc::clone(self.nodes),
+            protocol: Arc::clone(&self.protocol),
+            resource: self.request.resource.clone(),
+        }
     }
 
     /// Asks the nodes, until `end`, whether the job of the request's period was run.
@@ -106,18 +118,18 @@ impl<'a> Acquirer<'a> {
         let Some(period) = self.request.once_per else {
             return Ok(());
         };
-        let SoughtLock { context, nodes, .. } = &self.lock;
-        let run = last_run(context, nodes, &self.keys, period, end).await;
+        let run = last_run(self.context(), self.nodes, &self.keys, period, end).await;
         run.map_or(Ok(()), |run| Err(AcquireError::AlreadyRun(run)))
     }
 
     /// Waits in line and asks the nodes, while the budget lasts.
     async fn compete(&mut self) -> Result<Lease, AcquireError> {
         loop {
-            let lock = &self.lock;
-            let key = LineKey::new(lock.protocol.line_keys(), self.request.kind, &lock.nodes);
+            let keys = self.protocol.line_keys();
+            let key = LineKey::new(keys, self.request.kind, self.nodes);
             let turn = self.parts.lines.turn(key, &mut self.budget).await;
-            let turn = turn.map_err(|known| waiter_error(known, lock, &self.budget))?;
+            let turn =
+                turn.map_err(|known| waiter_error(known, &self.sought_lock(), &self.budget))?;
             if let Some(ended) = self.use_turn(turn).await {
                 return ended;
             }
@@ -129,16 +141,20 @@ impl<'a> Acquirer<'a> {
     async fn use_turn(&mut self, turn: Turn) -> Option<Result<Lease, AcquireError>> {
         loop {
             if let Some(claim) = turn.take_handed_claim() {
-                let clock = self.lock.context.clock();
-                if claim.suits(self.request, &*self.lock.protocol, clock) {
+                let clock = self.context().clock();
+                if claim.suits(self.request, &*self.protocol, clock) {
                     let (claim, validity) = claim.take_over(clock.now());
                     return Some(Ok(self.begin_lease(claim, validity, turn)));
                 }
                 // The release goes ahead of the acquisition on each connection, in the same round trip.
                 claim.release();
             }
-            let other_process =
-                let_others_go_first(&turn, &self.lock, self.budget.last_attempt).await;
+            let other_process = if turn.questions_due() > 0 {
+                let lock = self.sought_lock();
+                let_others_go_first(&turn, &lock, self.budget.last_attempt).await
+            } else {
+                None
+            };
             let was_met_in_break = other_process.is_some();
             let attempted = match other_process {
                 Some(refusal) => Err(refusal),
@@ -164,12 +180,12 @@ impl<'a> Acquirer<'a> {
         turn: &Turn,
     ) -> Option<Result<(Arc<Claim>, Validity), RefusedAttempt>> {
         // The clock is read before the first byte is sent, as a node may count from then on.
-        let started = self.lock.context.now();
+        let started = self.context().now();
         let mut place = turn.start_attempt(started)?;
         place.was_refused |= self.budget.attempts > 0;
-        self.lock.protocol.prepare_attempt(place);
+        self.protocol.prepare_attempt(place);
         let window = self.budget.begin_attempt(started, self.request.ttl);
-        let attempted = attempt(&self.lock, self.request, window).await;
+        let attempted = attempt(self, window).await;
         self.has_won = attempted.is_ok();
         Some(attempted)
     }
@@ -242,10 +258,10 @@ impl Drop for Acquirer<'_> {
         // The release of a lease takes back the name that the winning attempt left.
         let unsuccessful = self.budget.attempts - u32::from(self.has_won);
         if unsuccessful > 0
-            && let Some(call) = self.lock.protocol.withdraw_call(self.has_won)
+            && let Some(call) = self.protocol.withdraw_call(self.has_won)
         {
             // The call follows the acquisitions on each connection, and is owed until it is delivered.
-            Round::start(&self.lock.nodes, call, Goal::All);
+            Round::start(self.nodes, call, Goal::All);
         }
     }
 }

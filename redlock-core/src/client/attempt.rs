@@ -12,23 +12,18 @@ use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
 use crate::quorum::round::{Round, forget_stale};
 use crate::quorum::validity::{Validity, third_left};
-use crate::request::Request;
 use crate::waiting::budget::{Window, attempt_time};
-use crate::waiting::refused_attempt::{GrantDefect, RefusedAttempt, SoughtLock};
+use crate::waiting::refused_attempt::{GrantDefect, RefusedAttempt};
 
-/// Asks for `lock` once, within `window`, whose start was read by `ask_nodes`, before anything was sent. Dropping the
+use super::acquire::Acquirer;
+
+/// Asks for the lock once, within `window`, whose start was read by `ask_nodes`, before anything was sent. Dropping the
 /// future drops the claim, which sends the release to every node.
 pub(crate) async fn attempt(
-    lock: &SoughtLock,
-    request: &Request,
+    acquirer: &Acquirer<'_>,
     window: Window,
 ) -> Result<(Arc<Claim>, Validity), RefusedAttempt> {
-    let SoughtLock {
-        context,
-        nodes,
-        protocol,
-        ..
-    } = lock;
+    let (context, protocol, request) = (acquirer.context(), &acquirer.protocol, acquirer.request);
     let started = window.started;
     let environment = &context.environment;
     let token = context.noted_token(request.note.as_ref());
@@ -38,7 +33,7 @@ pub(crate) async fn attempt(
         0
     };
     let asked = Arc::clone(protocol);
-    let mut claim = Claim::acquire(nodes, asked, token, request.ttl, hint);
+    let mut claim = Claim::acquire(acquirer.nodes, asked, token, request.ttl, hint);
     let acquisition = Arc::clone(&claim.acquisition);
     let until = window.end();
     before(&*environment.clock, until, acquisition.decided()).await;
@@ -79,7 +74,7 @@ pub(crate) async fn attempt(
         other => other.err(),
     };
     Err(RefusedAttempt {
-        lock: lock.clone(),
+        lock: acquirer.sought_lock(),
         release: claim.release(),
         votes: acquisition,
         window,

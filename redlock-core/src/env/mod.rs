@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::debug::debug_in_part;
-pub(crate) use environment::Environment;
+pub use environment::Environment;
 use system::LibrarySleep;
 
 /// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The

@@ -39,7 +39,8 @@ pub enum BodyOutcome<T> {
 pub struct BodyWatch {
     lease: LeaseHandle,
     on_lost: OnLost,
-    /// The policy that counts now. No body begins without its lock.
+    /// The policy that counts now: `Cancel` until the first poll, then `on_lost`. So no body begins under a lease that is
+    /// over.
     policy: OnLost,
     /// The body's number among the bodies of the lease. Zero until the body has waited.
     number: u32,

@@ -293,7 +293,7 @@ impl LeaseShared {
         let _earlier;
         let mut state = self.state.lock();
         _earlier = state.bodies.register(number, waker);
-        // Asked at the earliest moment, so only a recorded end counts: the timer watches the deadline.
+        // No deadline has passed at the beginning of time, so only a recorded end counts. The timer watches the deadline.
         let reason = state.stop_reason(policy, Moment::default());
         reason.map_or(Ok(state.validity.deadline), Err)
     }

@@ -4,6 +4,10 @@ use crate::node::{NodeError, NodeErrorKind};
 
 /// A fault of a node.
 #[derive(Clone, Default)]
+#[cfg_attr(
+    not(any(test, feature = "testing")),
+    expect(dead_code, reason = "only tests break a node")
+)]
 pub(super) enum NodeFault {
     #[default]
     None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::watch::{KeyReport, Watch};
 use super::{NodeHealth, NodeStatus, Submission};
 
-/// An independent node: a Redis server, an in-process store, or a simulated one.
+/// An independent node: a Redis server, an in-process store, a simulated one, or one of your own.
 ///
 /// # Contract
 /// * Each call is atomic over all its keys.
@@ -20,8 +20,11 @@ use super::{NodeHealth, NodeStatus, Submission};
 /// * A node that may have forgotten begins a new [epoch](Node::epoch), and does not vote until all locks
 ///   that it may have granted are over.
 /// * Every submission is answered exactly once. Dropping it is an answer: the outcome is unknown.
-/// * No method blocks or panics. A panic is caught only in [`submit`](Node::submit). The library calls the other methods directly, and
-///   [`epoch`](Node::epoch) under a mutex.
+/// * No method blocks or panics. A panic is caught only in [`submit`](Node::submit). The library calls the other methods
+///   directly, and [`epoch`](Node::epoch) under a mutex.
+///
+/// A node that hands its calls to another one implements every method, also those with a default: the default of
+/// [`epoch`](Node::epoch) would hide that the other node forgot.
 pub trait Node: Send + Sync + 'static {
     /// Returns the pool's name, for errors and logs.
     fn name(&self) -> &str;

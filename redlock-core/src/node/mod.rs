@@ -1,7 +1,76 @@
-//! The calls and answers of a [`Node`], for custom nodes; and the health of a node.
+//! The contract of a node, its calls and its answers, for nodes of your own.
 //!
-//! A node gets [`Call`]s, each as a [`Submission`] for its [`Answer`], and [`Watch`]es, in which it
-//! reports what becomes of keys. [`NodeStatus`] says whether it votes, [`NodeHealth`] how well.
+//! [`Node`] has the methods and the duties, and the crate `redlock-conformance` checks that a node keeps them. A
+//! service hands a node to `Config::pool_node` of `redlock-runtime`; a user of this crate puts it into a [`NodeSet`].
+//!
+//! # A node receives
+//! * Each [`Submission`] is a [`Call`] and the duty to answer it. The call's [`Script`] is the command or the Lua text
+//!   for a server, and [`Script::run`] does the same in Rust over a [`Store`]. Its [`Effect`] says whether the node may
+//!   send it again, and for how long the node owes it.
+//! * Each [`Watch`] has the keys for which a caller waits. The node tells it of them by a [`KeyReport`].
+//!
+//! # A node tells
+//! * The [`Answer`] to a call is a [`Value`], which [`Answer::of_reply`] reads, or a [`NodeError`].
+//! * [`NodeStatus`] says whether the node votes, and [`NodeHealth`] how it is doing.
+//! * The [epoch](Node::epoch) increases each time that the node may have forgotten locks.
+//!   [`restart_check`](crate::restart_check) has the rules for a server that can forget.
+//!
+//! A node takes time, randomness and background tasks from the [`Environment`](crate::Environment).
+//!
+//! # Example: a node over a store of its own
+//! ```
+//! use std::sync::{Arc, Mutex, PoisonError};
+//! use redlock_core::env::{Clock, Environment};
+//! use redlock_core::node::{Answer, Argument, Node, NodeSet, NodeStatus, Store, Submission};
+//! # use redlock_core::{Client, IoThread, Request};
+//!
+//! struct InProcess {
+//!     clock: Arc<dyn Clock>,
+//!     store: Mutex<Store>,
+//! }
+//!
+//! impl Node for InProcess {
+//!     fn name(&self) -> &str {
+//!         "a"
+//!     }
+//!
+//!     fn submit(&self, submission: Submission) {
+//!         let call = submission.call();
+//!         let keys: Vec<_> = call.keys().collect();
+//!         let arguments: Vec<_> = call.arguments().iter().map(Argument::as_bytes).collect();
+//!         let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+//!         store.begin(self.clock.now(), self.clock.wall());
+//!         let reply = call.script.run(&mut store, &keys, &arguments);
+//!         // The caller that the answer wakes may submit its release at once.
+//!         drop(store);
+//!         let answer = Answer::of_reply(call, reply, self.epoch());
+//!         submission.answer(answer);
+//!     }
+//!
+//!     fn status(&self) -> NodeStatus {
+//!         NodeStatus::Voting
+//!     }
+//!
+//!     fn drained(&self) -> bool {
+//!         true
+//!     }
+//! }
+//!
+//! fn make(environment: Environment) -> Arc<dyn Node> {
+//!     let (clock, store) = (environment.clock, Mutex::default());
+//!     Arc::new(InProcess { clock, store })
+//! }
+//! # let io = IoThread::start().unwrap();
+//! # io.handle().block_on(async {
+//! # let nodes: NodeSet = [make(io.environment())].into();
+//! # let client = Client::new(io.environment());
+//! # let request = Request::new("order:42").retries(0);
+//! # let lease = client.acquire(&nodes, &request).await.unwrap();
+//! # assert!(client.acquire(&nodes, &request).await.is_err());
+//! # lease.release().await;
+//! # client.acquire(&nodes, &request).await.unwrap();
+//! # });
+//! ```
 
 pub(crate) mod call;
 pub(crate) mod contract;
@@ -23,8 +92,7 @@ use std::time::Duration;
 use crate::model::resource::Shown;
 pub use crate::model::token::OwnerToken;
 pub use call::{Argument, Call, Effect};
-pub use contract::EpochListener;
-pub(crate) use contract::{Node, NodeSet};
+pub use contract::{EpochListener, Node, NodeSet};
 pub use health::{ClockOffset, LastError, NodeHealth};
 pub use holding::{Holding, Obstacle, READERS_MARKER, Remaining};
 pub use observe::ObserveAnswers;
@@ -79,8 +147,9 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Reads the reply `value` of a server to `call` as an answer.
-    pub(crate) fn of_reply(call: &Call, value: Value, epoch: u32) -> Self {
+    /// Reads the reply `value` of a server to `call` as an answer, in the node's present `epoch`. An error of the server
+    /// is a failure, except for `WRONGTYPE`, which says that something else is at the lock's key.
+    pub fn of_reply(call: &Call, value: Value, epoch: u32) -> Self {
         match value {
             Value::Error(text) if !value::is_wrong_type(&text) => {
                 Self::Failed(NodeError::of_reply(call, &text))

@@ -233,7 +233,8 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.release().is_some() {
-            // Tokio keeps the task woken last for this worker alone: if the dropper blocks it, that task starves.
+            // The release woke a driver, which tokio keeps for this worker. An empty task takes its place, so another
+            // worker can run the driver if the dropper blocks this one.
             share_woken_tasks();
         }
     }

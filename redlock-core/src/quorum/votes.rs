@@ -17,7 +17,7 @@ pub(crate) const fn seats_in(seats: u64) -> usize {
 }
 
 /// The seats by what they answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seats {
     /// The seats that granted. With permits, those that granted the permit of the most seats.
     pub(crate) granted: u64,
@@ -104,16 +104,28 @@ impl RoundVotes {
     }
 
     pub(crate) fn seats(&self) -> Seats {
-        let granted = self.granted();
-        let is_unsent = |vote: &Vote| matches!(vote, Vote::Failed(error) if !error.was_sent());
+        let (granted, mut seats) = (self.granted(), Seats::default());
+        let mut unsent = 0;
+        for (seat, vote) in self.answers.iter().enumerate() {
+            let Some(vote) = vote else { continue };
+            let seat = bit(seat);
+            match vote {
+                Vote::Granted { .. } => {}
+                Vote::Held(_) => seats.held |= seat,
+                Vote::Absent => seats.absent |= seat,
+                Vote::Failed(error) => {
+                    seats.failed |= seat;
+                    unsent |= if error.was_sent() { 0 } else { seat };
+                    continue;
+                }
+            }
+            seats.voted |= seat;
+        }
         Seats {
             granted,
             in_time: granted & !self.late,
-            held: self.seats_with(|vote| matches!(vote, Vote::Held(_))),
-            absent: self.seats_with(|vote| matches!(vote, Vote::Absent)),
-            voted: self.voted(),
-            failed: self.seats_with(|vote| matches!(vote, Vote::Failed(_))),
-            reached: !self.seats_with(is_unsent),
+            reached: !unsent,
+            ..seats
         }
     }
 

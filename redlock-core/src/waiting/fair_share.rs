@@ -81,7 +81,7 @@ impl FairShare {
     }
 
     /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if another process
-    /// was met a moment ago, or if the streak is spent. A `handover_time` below the default ends no streak earlier here.
+    /// was met a moment ago, or if the streak is spent. For a caller that comes again at once, a streak lasts for `HANDOVER_TIME` at least.
     pub(super) fn record_release(&mut self, is_followed: bool, now: Moment) {
         let meets_others = self.remembers_others > 0;
         if meets_others || self.lasted(now) >= BRIEF {
@@ -117,7 +117,7 @@ impl FairShare {
     }
 }
 
-/// Takes the break for other processes, if one is due. Asks the nodes several times in a row whether another process has
+/// Takes the break for other processes that is due. Asks the nodes several times in a row whether another process has
 /// come, within the time of an attempt. If one has come, returns what the nodes say, and the caller waits like a caller
 /// that was refused. The break leaves enough time for an attempt that begins at `last_attempt`.
 pub(crate) async fn let_others_go_first(
@@ -125,16 +125,12 @@ pub(crate) async fn let_others_go_first(
     lock: &SoughtLock,
     last_attempt: Option<Moment>,
 ) -> Option<RefusedAttempt> {
-    let questions = turn.questions_due();
-    if questions == 0 {
-        return None;
-    }
     let (clock, node_timeout) = (lock.context.clock(), lock.context.node_timeout);
     let end = clock.now().saturating_add(node_timeout);
     let end = last_attempt.map_or(end, |last| end.min(last));
     let question = any_kind::peek(lock.protocol.line_keys());
     let mut other_process = None;
-    for due in (1..=questions).rev() {
+    for due in (1..=turn.questions_due()).rev() {
         let started = clock.now();
         let timeout = end.saturating_since(started);
         if timeout.is_zero() {

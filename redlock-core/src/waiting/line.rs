@@ -1,6 +1,7 @@
 //! A line knows who has the turn, who waits, and what the nodes said last.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ const NEXT_LOOK: Duration = Duration::from_millis(1);
 
 /// Identifies a line. Callers with equal keys exclude each other, and would be given the
 /// same keys on the same nodes. Callers that want one of several locks have the keys of all of them.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LineKey {
     keys: Resource,
     /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
@@ -43,6 +44,13 @@ impl LineKey {
             kind: kind.on_nodes(),
             nodes,
         }
+    }
+}
+
+impl Hash for LineKey {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        // One lock is seldom wanted in several kinds or on several sets of nodes, so its names tell lines apart.
+        self.keys.names().for_each(|name| hasher.write(name));
     }
 }
 

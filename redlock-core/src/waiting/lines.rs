@@ -193,6 +193,7 @@ impl Lines {
             turn.line = self.find_or_add(turn.line.key.clone());
         };
         if line.may_be_forgotten(now) {
+            // The streak is over, so this caller begins a new one.
             line.share.forget();
         }
         let (ticket, mut next) = (&turn.ticket, None);
@@ -236,8 +237,10 @@ impl Lines {
     /// Gives the turn to the first waiter. Returns what wakes it.
     fn pass(&self, line: &mut LineState, deadline: Moment) -> Option<Arc<Notify>> {
         let first = line.waiters.pop_first();
-        self.waiting.fetch_sub(first.is_some().into(), Relaxed);
-        let first = first.map(|(number, woken)| Ticket { number, woken });
+        let first = first.map(|(number, woken)| {
+            self.waiting.fetch_sub(1, Relaxed);
+            Ticket { number, woken }
+        });
         line.give(first, deadline);
         line.head()
     }
@@ -251,11 +254,15 @@ impl Lines {
         let _remains;
         let (next, may_be_forgotten) = {
             let mut line = turn.line.state.lock();
-            let waited = line.waiters.remove(&number).is_some();
-            self.waiting.fetch_sub(waited.into(), Relaxed);
-            let next = line.has(number).then(|| self.pass(&mut line, deadline));
+            let next = if line.has(number) {
+                self.pass(&mut line, deadline)
+            } else {
+                let waited = line.waiters.remove(&number).is_some();
+                self.waiting.fetch_sub(waited.into(), Relaxed);
+                None
+            };
             _remains = line.is_empty().then(|| line.clear());
-            (next.flatten(), line.may_be_forgotten(now))
+            (next, line.may_be_forgotten(now))
         };
         wake(next);
         if may_be_forgotten {

@@ -53,7 +53,8 @@ impl Turn {
         self.change(|line| line.share.questions_due).unwrap_or(0)
     }
 
-    /// Records that a break lasts for `timeout` at most, and how many questions are due in it.
+    /// Records that a break lasts for `timeout` at most, and how many questions are due in it. Called before each question,
+    /// so that whoever gets the turn meanwhile asks only the rest.
     pub(crate) fn set_questions_due(&self, questions: u32, timeout: Duration) {
         let now = self.lines.context.now();
         let deadline = self.lines.step_deadline(now, timeout);
@@ -148,7 +149,7 @@ impl Turn {
         });
         match claim {
             None => Some(ClaimOutcome::HandedOver),
-            // Before the turn goes on, as the next caller asks the nodes.
+            // Sent before the turn is dropped, because the next caller's calls come after it on each connection.
             Some(claim) => claim.release().map(ClaimOutcome::Released),
         }
     }

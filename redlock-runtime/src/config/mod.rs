@@ -11,22 +11,24 @@ mod site_config;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::{AsyncConnectionConfig, Client};
-use redlock_core::Settings;
 use redlock_core::redis::RedisAddress;
 use redlock_core::request::{MAX_TTL, MIN_TTL};
+use redlock_core::{Environment, Node, Settings};
 
 pub use redlock_core::redis::Vetting;
 pub use redlock_core::restart_check::RestartCheck;
 
 pub(crate) use check::{CONFIRMING, CheckedConfig, check_logins, check_servers};
 use pool_config::PoolSource;
-pub(crate) use pool_config::{PoolAddress, PoolConfig};
+pub(crate) use pool_config::{MakeNode, PoolAddress, PoolConfig};
 pub use site_config::SiteConfig;
 
 use crate::error::{ConfigError, DEFAULT_CONTENDED_STATUS};
@@ -287,6 +289,40 @@ impl Config {
     ) -> Self {
         let address = RedisAddress::of_client(client, config);
         self.pool_at(name.into(), PoolSource::Client(address))
+    }
+
+    /// Adds a node of your own, such as a store in a database. `make` receives the [clock, the randomness and the
+    /// background tasks](Environment) of the library, and returns the node, whose [name](Node::name) is the pool's.
+    ///
+    /// Each start calls `make` once, after the checks that need no server. It must not block: a node that has to connect
+    /// does so in a task, and abstains until then. See [the guide](crate::guide::operate::your_own_node).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::sync::Arc;
+    /// use redlock_runtime::Config;
+    /// use redlock_runtime::registry::MemoryNode;
+    ///
+    /// let config = Config::new()
+    ///     .pool_node("a", |environment| Ok(Arc::new(MemoryNode::new("a", environment.clock))));
+    /// let redlock = redlock_runtime::init(config).await?;
+    /// redlock_runtime::lock("order:42").run(async {}).await?;
+    /// # redlock.shutdown().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// An error of `make` fails the start, which reports its text with the name of the pool. Words of the text that may be
+    /// URLs are not shown, because a URL may have a password. A panic of `make` unwinds from the start.
+    #[must_use]
+    pub fn pool_node(
+        self,
+        name: impl Into<String>,
+        make: impl Fn(Environment) -> Result<Arc<dyn Node>, Box<dyn Error + Send + Sync>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.pool_at(name.into(), PoolSource::Own(Arc::new(make)))
     }
 
     fn pool_at(mut self, name: String, source: PoolSource) -> Self {

@@ -1,14 +1,21 @@
 //! A pool: where it is, and its settings.
 
+use std::error::Error;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use redlock_core::error::Invalid;
 use redlock_core::redis::{RedisAddress, TlsOptions, Vetting};
+use redlock_core::{Environment, Node};
 
 use super::settings::for_each_pool_setting;
 use crate::parameters::{RawValue, parse};
+
+/// Makes a node of the user's own. A configuration can be cloned, so several starts may call this.
+pub(crate) type MakeNode =
+    Arc<dyn Fn(Environment) -> Result<Arc<dyn Node>, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
 /// The place of a pool. `Debug` shows the server only.
 #[derive(Clone)]
@@ -17,6 +24,8 @@ pub(crate) enum PoolSource {
     Url(String),
     /// The server of a user's own client.
     Client(Result<RedisAddress, Invalid>),
+    /// A node of the user's own.
+    Own(MakeNode),
 }
 
 macro_rules! pool {
@@ -67,6 +76,7 @@ for_each_pool_setting!(pool!());
 /// The address of a pool.
 pub(crate) enum PoolAddress {
     Memory(String),
+    Own(MakeNode),
     Redis(RedisAddress),
 }
 
@@ -82,6 +92,7 @@ impl PoolSource {
         let url = match self {
             Self::Url(url) => url,
             Self::Client(address) => return address.clone().map(PoolAddress::Redis),
+            Self::Own(make) => return Ok(PoolAddress::Own(Arc::clone(make))),
         };
         match url.strip_prefix("memory://") {
             None => RedisAddress::parse(url).map(PoolAddress::Redis),
@@ -129,20 +140,26 @@ impl PoolConfig {
 }
 
 impl PoolAddress {
-    /// True for a node of another process.
-    pub(crate) fn is_remote(&self) -> bool {
+    /// True for Redis: one server, a master under Sentinel, or a Cluster.
+    pub(crate) fn is_server(&self) -> bool {
         matches!(self, Self::Redis(_))
+    }
+
+    /// True for a node of the user's own, which other processes may share.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, Self::Own(_))
     }
 
     pub(crate) fn is_cluster(&self) -> bool {
         matches!(self, Self::Redis(address) if address.is_cluster())
     }
 
-    /// Returns the server's identity: two pools with equal values are one node.
-    pub(crate) fn server(&self) -> String {
+    /// Returns the server's identity: two pools with equal values are one node. A node of the user's own has none.
+    pub(super) fn server(&self) -> Option<String> {
         match self {
-            Self::Memory(name) => format!("memory://{name}"),
-            Self::Redis(address) => address.to_string(),
+            Self::Memory(name) => Some(format!("memory://{name}")),
+            Self::Own(_) => None,
+            Self::Redis(address) => Some(address.to_string()),
         }
     }
 
@@ -155,7 +172,7 @@ impl PoolAddress {
 impl fmt::Debug for PoolSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address() {
-            Ok(address) => f.write_str(&address.server()),
+            Ok(address) => f.write_str(address.server().as_deref().unwrap_or("a node of your own")),
             Err(_) => f.write_str("not valid"),
         }
     }

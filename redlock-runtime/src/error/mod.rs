@@ -182,10 +182,9 @@ impl LockError {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// let nobody_listens = redlock_runtime::Config::new().pool("a", "redis://127.0.0.1:1");
+    /// # let redlock = redlock_runtime::Redlock::start(nobody_listens).await?;
     /// # let _entered = redlock.registry().enter();
-    /// redlock.registry().memory_node("a").expect("the pool `a`").cut();
     /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
     /// assert!(error.is_unavailable());
     /// # Ok(()) }
@@ -216,16 +215,13 @@ impl LockError {
     /// True if the lock was lost under the body.
     ///
     /// ```
+    /// use std::time::Duration;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
     /// # let redlock = redlock_runtime::Redlock::start(config).await?;
     /// # let _entered = redlock.registry().enter();
-    /// let node = redlock.registry().memory_node("a").expect("the pool `a`");
-    /// let body = async {
-    ///     node.begin_epoch(); // The node may have forgotten the lock.
-    ///     std::future::pending::<()>().await
-    /// };
-    /// let error = redlock_runtime::lock("order:42").run(body).await.unwrap_err();
+    /// let short = redlock_runtime::lock("order:42").ttl(Duration::from_millis(200));
+    /// let error = short.run(std::future::pending::<()>()).await.unwrap_err();
     /// assert!(error.is_lost());
     /// # Ok(()) }
     /// ```

@@ -87,11 +87,11 @@ fn joined(problems: &[String]) -> String {
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # use redlock_runtime::{Config, Redlock};
-/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-/// redlock.registry().memory_node("a").expect("the pool `a`").cut();
+/// let nobody_listens = Config::new().pool("a", "redis://127.0.0.1:1");
+/// let redlock = Redlock::start(nobody_listens).await?;
 /// let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
-/// let expected = "not ready: 0 of 1 default pools vote, 1 needed; a: cut off; gave up after 0 ms";
-/// assert_eq!(error.to_string(), expected);
+/// let expected = "not ready: 0 of 1 default pools vote, 1 needed; a: ";
+/// assert!(error.to_string().starts_with(expected), "{error}");
 /// # Ok(()) }
 /// ```
 #[derive(Clone, thiserror::Error)]

@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{IoThread, MemoryNode, RedisNode};
+use redlock_core::{IoThread, MemoryNode, Node, RedisNode};
 
-use crate::config::{CheckedConfig, Config, PoolAddress, check_logins, check_servers};
+use crate::config::{CheckedConfig, Config, MakeNode, PoolAddress, check_logins, check_servers};
 use crate::error::InitError;
 use crate::registry::io_thread::io_thread;
 use crate::registry::pools::PoolNode;
 use crate::registry::{Registry, RegistryShared, scope, signal};
 #[cfg(feature = "metrics")]
 use crate::telemetry;
+use crate::text::{ShownName, shown_text};
 
 pub use redlock::Redlock;
 
@@ -42,7 +43,8 @@ pub use redlock::Redlock;
 ///
 /// # Errors
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
-/// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits,
+/// node, a server that a lock cannot rely on (see [`Config::vetting`]), a [node of your own](Config::pool_node)
+/// that cannot be made, default values outside the limits,
 /// a function that names a pool which is not configured, or a ttl above `max_ttl`, an override
 /// that fits no function or several, default pools that refuse the login or the database if the others are no majority,
 /// a function with a `mode` whose pools do not allow it, and a registry that is running already.
@@ -67,7 +69,7 @@ impl Registry {
         let io = io_thread()
             .map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
         let options = redis_options(checked);
-        let nodes = start_nodes(checked, &options, io);
+        let nodes = start_nodes(checked, &options, io)?;
         for server in &nodes.servers {
             server.wait_until_settled().await;
         }
@@ -111,11 +113,16 @@ fn redis_options(checked: &CheckedConfig) -> RedisOptions {
 /// Returns the set of nodes whose restart check looks at the others. Warns of what it cannot protect.
 fn checked_set(checked: &CheckedConfig) -> CheckedSet {
     let (config, addresses) = (&checked.config, &checked.addresses);
-    let servers = addresses.iter().filter(|(_, it)| it.is_remote());
+    let own = addresses.values().filter(|it| it.is_own()).count();
+    let servers = addresses.iter().filter(|(_, it)| it.is_server());
     // A Redis Cluster has no restart check, and does not count when it is decided whether the set is new.
     let (clusters, single): (Vec<_>, Vec<_>) = servers.partition(|(_, it)| it.is_cluster());
-    let count = clusters.len() + single.len();
-    let default = RestartCheck::default_for(count);
+    let count = clusters.len() + single.len() + own;
+    // Nobody asks a node of the user's own whether it was in use, so its set may not be new.
+    let default = match own {
+        0 => RestartCheck::default_for(count),
+        _ => RestartCheck::Strict,
+    };
     let restart_check = config.restart_check.unwrap_or(default);
     if restart_check != RestartCheck::Off {
         for (pool, _) in clusters {
@@ -143,7 +150,15 @@ struct StartedNodes {
 }
 
 /// Starts a node for each pool.
-fn start_nodes(checked: &CheckedConfig, options: &RedisOptions, io: &IoThread) -> StartedNodes {
+///
+/// # Errors
+/// A problem for each node of the user's own that is not made.
+fn start_nodes(
+    checked: &CheckedConfig,
+    options: &RedisOptions,
+    io: &IoThread,
+) -> Result<StartedNodes, InitError> {
+    let mut problems = Vec::new();
     let mut started = StartedNodes {
         by_pool: BTreeMap::new(),
         servers: Vec::new(),
@@ -158,6 +173,13 @@ fn start_nodes(checked: &CheckedConfig, options: &RedisOptions, io: &IoThread) -
                 let clock = io.environment().clock;
                 PoolNode::in_memory(MemoryNode::new(name.as_str(), clock))
             }
+            PoolAddress::Own(make) => match make_node(name, make, io) {
+                Ok(node) => PoolNode { node, memory: None },
+                Err(problem) => {
+                    problems.push(problem);
+                    continue;
+                }
+            },
             PoolAddress::Redis(address) => {
                 let options = options_of_pool(&checked.config, name, options.clone());
                 let node = RedisNode::start(name.as_str(), address.clone(), options, io);
@@ -168,7 +190,27 @@ fn start_nodes(checked: &CheckedConfig, options: &RedisOptions, io: &IoThread) -
         };
         started.by_pool.insert(name.clone(), node);
     }
-    started
+    InitError::unless_empty(problems).map(|()| started)
+}
+
+/// Returns the node that the user's code makes for a pool.
+///
+/// # Errors
+/// The problem, if the code fails, or if the node has another name. A set with two nodes of one name could have one node
+/// twice.
+fn make_node(pool: &str, make: &MakeNode, io: &IoThread) -> Result<Arc<dyn Node>, String> {
+    let node = make(io.environment()).map_err(|error| {
+        let why = shown_text(&error.to_string());
+        format!("the node of the pool `{pool}` cannot be made: {why}")
+    })?;
+    let name = node.name();
+    if name == pool {
+        return Ok(node);
+    }
+    Err(format!(
+        "the node of the pool `{pool}` says that its name is `{}`; a node has the name of its pool",
+        ShownName(name),
+    ))
 }
 
 /// Returns the options of one pool's node.
@@ -182,4 +224,24 @@ fn options_of_pool(config: &Config, name: &str, mut options: RedisOptions) -> Re
         options.answers = Some(Arc::new(telemetry::metrics::LatencyRecorder { pool }));
     }
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn restart_check_of(config: Config) -> RestartCheck {
+        let checked = CheckedConfig::new(config).expect("a configuration");
+        checked_set(&checked).restart_check()
+    }
+
+    #[test]
+    fn an_own_node_makes_the_default_restart_check_strict() {
+        let server = Config::new().pool("a", "redis://127.0.0.1:1");
+        assert_eq!(restart_check_of(server.clone()), RestartCheck::Off);
+        let mixed = server.pool_node("b", |_| Err("not made".into()));
+        assert_eq!(restart_check_of(mixed.clone()), RestartCheck::Strict);
+        let standard = mixed.restart_check(RestartCheck::Standard);
+        assert_eq!(restart_check_of(standard), RestartCheck::Standard);
+    }
 }

@@ -3,5 +3,5 @@
 mod name;
 mod suggest;
 
-pub(crate) use name::{NamedMap, ShownName};
+pub(crate) use name::{NamedMap, ShownName, shown_text};
 pub(crate) use suggest::did_you_mean;

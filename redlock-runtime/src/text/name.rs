@@ -25,6 +25,15 @@ impl fmt::Debug for ShownName<'_> {
     }
 }
 
+/// Returns a text of the user's code on one line, without words that may be URLs. A URL may contain a password.
+pub(crate) fn shown_text(text: &str) -> String {
+    let text = text.replace('`', "'");
+    let words = text
+        .split_whitespace()
+        .map(|word| ShownName(word).to_string());
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// A map with names as keys, for `Debug`.
 pub(crate) struct NamedMap<'a, T>(pub(crate) &'a BTreeMap<String, T>);
 

@@ -10,6 +10,7 @@ mod modes;
 mod object_style;
 mod once_per;
 mod outlived;
+mod own_nodes;
 mod permits;
 mod places;
 mod reentrancy;

@@ -8,6 +8,7 @@ mod fleet;
 mod leader;
 mod load;
 mod lock_history;
+mod own_node;
 mod quickstart;
 mod shutdown;
 mod sigterm;

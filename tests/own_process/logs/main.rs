@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::registry::MemoryNode;
 use redlock_runtime::{Config, LockError, Redlock, init, lock, redlock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, lines};
 
@@ -39,8 +40,11 @@ async fn an_even_number_of_pools_is_logged_as_a_warning() {
     for (n, times) in [(5, 0), (6, 1)] {
         // Whether a server is there does not matter.
         let url = |port: u16| format!("redis://127.0.0.1:{port}");
-        let config = (1..=n).fold(Config::new(), |it, port| {
+        let config = (1..n).fold(Config::new(), |it, port| {
             it.pool(port.to_string(), url(port))
+        });
+        let config = config.pool_node("own", |environment| {
+            Ok(Arc::new(MemoryNode::new("own", environment.clock)))
         });
         Redlock::start(config).await.unwrap().shutdown().await;
         let warned = "an even number of pools survives no more failures than one less";

@@ -61,10 +61,15 @@ impl Fleet {
     /// When it has stopped, all of them run.
     pub(crate) async fn suffer(mut self, stopped: watch::Receiver<bool>) -> Self {
         let mut rng = StdRng::seed_from_u64(u64::from(self.orders.options.seed) ^ 0xF1EE7);
-        let kinds = [WorkerFault::Pause, WorkerFault::Pause, WorkerFault::Kill];
-        let mut deck = Deck::new(&kinds, StdRng::seed_from_u64(rng.random()));
+        let (kinds, pauses) = if self.orders.options.kills > 1 {
+            (&[WorkerFault::Kill][..], 0..200)
+        } else {
+            use WorkerFault::{Kill, Pause};
+            (&[Pause, Pause, Kill][..], 200..1500)
+        };
+        let mut deck = Deck::new(kinds, StdRng::seed_from_u64(rng.random()));
         loop {
-            let pause = Duration::from_millis(rng.random_range(200..1500));
+            let pause = Duration::from_millis(rng.random_range(pauses.clone()));
             if stops_within(pause, &stopped).await {
                 return self;
             }

@@ -11,6 +11,8 @@ usage: redlock-soak [options]
   --resources N              resources that they all want (4), up to 100
   --nodes N                  redis-servers, each behind a proxy (5), from 2 to 100
   --seed N                   of the random choices (1); timing is real and does not repeat
+  --kills N                  kills of workers at least (1); if more, nothing else is done to them
+  --permits                  each holder wants a permit
   --sabotage                 each holder locks a resource of its own
 exit code: 0 if nothing was violated, 1 if something was, 2 for these options";
 
@@ -22,6 +24,8 @@ pub(crate) struct Options {
     pub(crate) resources: u32,
     pub(crate) nodes: u32,
     pub(crate) seed: u32,
+    pub(crate) kills: u32,
+    pub(crate) wants_permits: bool,
     /// Holders do not exclude each other: proof that the soak finds violations.
     pub(crate) is_sabotaged: bool,
 }
@@ -36,6 +40,8 @@ impl Options {
             resources: 4,
             nodes: 5,
             seed: 1,
+            kills: 1,
+            wants_permits: false,
             is_sabotaged: false,
         };
         let mut words = words.into_iter();
@@ -47,6 +53,11 @@ impl Options {
                 "--resources" => (&mut options.resources, 1..=100),
                 "--nodes" => (&mut options.nodes, 2..=100),
                 "--seed" => (&mut options.seed, 0..=u32::MAX),
+                "--kills" => (&mut options.kills, 1..=u32::MAX),
+                "--permits" => {
+                    options.wants_permits = true;
+                    continue;
+                }
                 "--sabotage" => {
                     options.is_sabotaged = true;
                     continue;

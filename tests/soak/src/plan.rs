@@ -119,6 +119,7 @@ impl Plan {
             _ => max_hold.unwrap_or(ttl).mul_f64(rng.random_range(0.9..1.3)),
         };
         let kind = match rng.random_range(0..100) {
+            _ if options.wants_permits => Kind::Permit,
             0..15 => Kind::Sets,
             15..35 => Kind::Permit,
             35..60 => Kind::Reader,

@@ -19,6 +19,12 @@ fn soak_of_all_kinds_of_locks_and_faults_finds_nothing() {
 }
 
 #[test]
+fn no_kills_of_holders_lead_to_more_holders_than_permits() {
+    let (code, output) = soak("--seconds 1 --nodes 3 --permits --kills 200");
+    assert_eq!(code, Some(0), "{output}");
+}
+
+#[test]
 fn workers_that_exclude_nobody_are_found_out() {
     let (code, output) = soak("--seconds 3 --processes 2 --nodes 3 --sabotage");
     assert_eq!(code, Some(1), "{output}");

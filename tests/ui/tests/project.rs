@@ -220,10 +220,11 @@ tracing = { version = "0.1", default-features = false, features = ["attributes",
         ("bin", "borrows", "carets/borrows.rs"),
         ("bin", "lints", "slips/lints.rs"),
         ("bin", "responses", "featureless/responses.rs"),
+        ("bin", "faults", "featureless/faults.rs"),
         ("example", "older", "older/lib.rs"),
     ];
     // The last one has a keyword of the edition 2024 as a name.
-    let fixtures = &fixtures[..if edition == "2018" { 6 } else { 5 }];
+    let fixtures = &fixtures[..if edition == "2018" { 7 } else { 6 }];
     let target = |(kind, name, path): &(&str, &str, &str)| {
         target(kind, &format!("{name}-{edition}"), &fixture(path))
     };

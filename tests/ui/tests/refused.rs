@@ -65,13 +65,23 @@ fn refused_in_the_words_of_rustc() {
     }
 }
 
-/// The workspace's build has the features of the frameworks, so cargo checks the runtime once more.
-#[test]
-fn featureless_runtimes_refuse_handlers() {
-    let case = fixture("featureless/responses.rs");
+/// Asserts that a runtime without features refuses a case. The workspace's build has all features, so cargo checks the
+/// runtime once more.
+fn assert_refused_without_features(name: &str) {
+    let case = fixture(&format!("featureless/{name}.rs"));
     if has_pinned_words(1) {
-        let report =
-            Project::get().check(&["--package", "fixtures-2024", "--bin", "responses-2024"]);
+        let bin = format!("{name}-2024");
+        let report = Project::get().check(&["--package", "fixtures-2024", "--bin", &bin]);
         assert_refused(&case, &report.diagnostics);
     }
+}
+
+#[test]
+fn featureless_runtimes_refuse_handlers() {
+    assert_refused_without_features("responses");
+}
+
+#[test]
+fn featureless_runtimes_break_no_node() {
+    assert_refused_without_features("faults");
 }

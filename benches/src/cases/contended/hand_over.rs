@@ -6,7 +6,7 @@ use redlock_tests::Nodes;
 
 use super::hot::given_up;
 use super::{Entrant, OURS, Scene, Team, measure};
-use crate::contended::Figures;
+use crate::contended::{Figures, Lock};
 use crate::plan::Plan;
 use crate::plot::{Bar, Chart, Role, Scale, Set};
 use crate::report::Bound::AtMost;
@@ -24,7 +24,8 @@ const MOST: f64 = 3.0;
 /// it hears of the release.
 pub(super) const STAYS_AWAY: Scene = Scene {
     case: "the holder asks again after 10 ms",
-    tasks: 1,
+    lock: Lock::Plain,
+    crowds: &[1; 2],
     hold: Duration::from_millis(20),
     pause: Duration::from_millis(10),
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redlock_tests::Nodes;
 
 use super::{Entrant, OURS, RSLOCK, Scene, Team, measure};
-use crate::contended::Figures;
+use crate::contended::{Figures, Lock};
 use crate::plan::Plan;
 use crate::plot::{Bar, Chart, Role, Scale, Set};
 use crate::report::Bound::{AtLeast, AtMost};
@@ -15,14 +15,15 @@ use crate::table::Table;
 
 pub(super) const ONE_PROCESS: Scene = Scene {
     case: "1 process × 64 tasks",
-    tasks: 64,
+    lock: Lock::Plain,
+    crowds: &[64],
     hold: Duration::ZERO,
     pause: Duration::ZERO,
 };
 
 pub(super) const TWO_PROCESSES: Scene = Scene {
     case: "2 processes × 32 tasks",
-    tasks: 32,
+    crowds: &[32; 2],
     ..ONE_PROCESS
 };
 

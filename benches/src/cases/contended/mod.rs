@@ -2,6 +2,7 @@
 
 mod hand_over;
 mod hot;
+mod permits;
 mod shares;
 mod tuning;
 
@@ -12,11 +13,12 @@ use tokio::runtime::Runtime;
 
 pub use hand_over::hand_over;
 pub use hot::{hot_key, hot_key_processes};
+pub use permits::permits;
 pub use shares::shares;
 pub use tuning::tuning;
 
 use super::{Flavor, runtime};
-use crate::contended::{Crew, Figures, Turn, Window, hammer};
+use crate::contended::{Crew, Figures, Lock, Turn, Window, hammer};
 use crate::contender::{Fleet, Kind, in_turn};
 use crate::load::{PREFIX, keys_left};
 use crate::plan::Plan;
@@ -27,8 +29,9 @@ use crate::stats::{millis, whole};
 #[derive(Clone, Copy, Debug)]
 struct Scene {
     case: &'static str,
+    lock: Lock,
     /// The number of tasks of each process.
-    tasks: usize,
+    crowds: &'static [usize],
     hold: Duration,
     pause: Duration,
 }
@@ -157,8 +160,8 @@ impl<'a> Team<'a> {
         let turn = Turn {
             kind,
             key: format!("{PREFIX}hot:{}:{}", kind.name(), self.turns),
-            reads: false,
-            tasks: scene.tasks,
+            lock: scene.lock,
+            crowds: scene.crowds.to_vec(),
             hold: scene.hold,
             pause: scene.pause,
             retry_delay: entrant.retry_delay,
@@ -167,7 +170,7 @@ impl<'a> Team<'a> {
         let served = self.served();
         let logs = match &mut self.processes {
             Processes::This(fleet) => {
-                vec![self.runtime.block_on(hammer(fleet.get(kind), &turn))]
+                vec![self.runtime.block_on(hammer(fleet.get(kind), &turn, 0))]
             }
             Processes::Others(crew) => crew.take(&turn),
         };
@@ -178,7 +181,8 @@ impl<'a> Team<'a> {
             let problem = format!("{} keys left, first: {first}", left.len());
             figures.problems.push(problem);
         }
-        if kind == Kind::Ours && figures.refused > 0 {
+        // A permit may be given up: there is a line for that.
+        if kind == Kind::Ours && scene.lock == Lock::Plain && figures.refused > 0 {
             let first = logs.iter().find_map(|log| log.first_error.as_deref());
             figures.problems.push(format!(
                 "{} acquisitions given up, first: {}",
@@ -213,7 +217,7 @@ fn note(report: &mut Report, case: &str, who: &str, rounds: &[Figures]) {
     }
 }
 
-const FIGURES: [Named<Figures>; 11] = [
+const FIGURES: [Named<Figures>; 14] = [
     ("acquisitions_per_second", |of| of.per_second),
     ("switches_per_second", |of| of.switches_per_second),
     ("worst_to_best_task", |of| of.worst_to_best_task),
@@ -225,4 +229,7 @@ const FIGURES: [Named<Figures>; 11] = [
     ("commands_an_acquisition", |of| of.commands_an_acquisition),
     ("given_up", |of| whole(of.refused)),
     ("unconfirmed", |of| whole(of.unconfirmed)),
+    ("least_part", |of| of.least_part),
+    ("longest_idle_ms", |of| millis(of.longest_idle)),
+    ("most_at_once", |of| whole(of.most_at_once)),
 ];

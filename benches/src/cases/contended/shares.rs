@@ -7,7 +7,7 @@ use redlock_tests::{Nodes, Proxy};
 
 use super::{Entrant, Scene, Team, measure};
 use crate::cases::{Flavor, runtime};
-use crate::contended::Figures;
+use crate::contended::{Figures, Lock};
 use crate::contender::Kind;
 use crate::group::Group;
 use crate::plan::Plan;
@@ -20,7 +20,8 @@ const PROCESSES: usize = 4;
 
 const AT_ONCE: Scene = Scene {
     case: "4 processes × 250 tasks",
-    tasks: 250,
+    lock: Lock::Plain,
+    crowds: &[250; PROCESSES],
     hold: Duration::ZERO,
     pause: Duration::ZERO,
 };
@@ -38,7 +39,7 @@ const FAR_AWAY: Scene = Scene {
 
 const ONE_EACH_FAR_AWAY: Scene = Scene {
     case: "4 processes × 1 task, nodes 12 ms away and back",
-    tasks: 1,
+    crowds: &[1; PROCESSES],
     ..AT_ONCE
 };
 

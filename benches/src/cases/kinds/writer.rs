@@ -12,7 +12,7 @@ const READERS_TURN: Duration = Duration::from_millis(50);
 use super::CONNECT_TIMEOUT;
 use crate::cases::{Flavor, runtime};
 use crate::clock::{Moment, now};
-use crate::contended::{Crew, Hold, Log, Turn, Window};
+use crate::contended::{Crew, Hold, Lock, Log, Turn, Window};
 use crate::contender::{Kind, Ours, in_turn, keep, release};
 use crate::load::{PREFIX, keys_left};
 use crate::plan::Plan;
@@ -76,8 +76,8 @@ fn turn(plan: &Plan, kind: LockKind, crew: &mut Crew, ours: &Ours, runtime: &Run
     let turn = Turn {
         kind: Kind::Ours,
         key: format!("{PREFIX}writer"),
-        reads: true,
-        tasks: READERS,
+        lock: Lock::Read,
+        crowds: vec![READERS; PROCESSES],
         hold: READ,
         pause: Duration::ZERO,
         retry_delay: Duration::ZERO,
@@ -107,6 +107,7 @@ async fn write(ours: Ours, kind: LockKind, turn: Turn) -> Log {
                 // It was never inside.
                 log.holds.push(Hold {
                     task: 0,
+                    permit: 0,
                     asked,
                     acquired: now(),
                     releasing: asked,
@@ -117,6 +118,7 @@ async fn write(ours: Ours, kind: LockKind, turn: Turn) -> Log {
                 keep(WRITE).await;
                 log.holds.push(Hold {
                     task: 0,
+                    permit: 0,
                     asked,
                     acquired,
                     releasing: now(),

@@ -135,8 +135,8 @@ impl Round {
         caught("a node", || node.submit(submission));
     }
 
-    /// Records grants after `until` as late. Those so far are in time, however late they came, so it is called when a
-    /// lease is made of them.
+    /// Records grants after `until` as late. It is called when an attempt has ended, won or not. Grants that are here by
+    /// then are in time.
     pub(crate) fn set_straggler_deadline(&self, clock: Arc<dyn Clock>, until: Moment) {
         let _ = self.straggler_deadline.set((clock, until));
     }

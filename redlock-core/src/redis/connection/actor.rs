@@ -26,8 +26,8 @@ use super::handshake::ask_for_facts;
 use super::pipeline::{CommandPipeline, Purpose};
 use super::watches::Watches;
 
-/// The most operations that a lone caller has under way: it may submit two at once, and if it continues at a majority,
-/// two more stay unanswered on the slowest node.
+/// The most operations that a lone caller has under way on one node. It has just submitted two, and the slowest node may
+/// not have answered the two before, because the caller went on at a majority.
 const QUIET: usize = 4;
 
 /// The pause before owed releases are sent again on the same connection.

@@ -155,8 +155,8 @@ impl CommandPipeline {
             && call.keys().any(|key| key == late.call().first_key())
             && *since + self.inbox.options.suspect_after / 5 <= self.now()
         {
-            // The answer before it may be huge. The caller waits for at most a quarter of `suspect_after`, so the key is
-            // noted before that.
+            // The call ahead has been out for long and has a key of this one, so its answer may be a huge value. Its key
+            // is noted after a fifth of `suspect_after`, because the caller gives up after a quarter.
             self.extras.huge.add(late.call());
         }
         let mut joins = self.joins_from.is_some_and(|from| from <= self.heard)
@@ -296,8 +296,8 @@ impl CommandPipeline {
             }
             None => ReusableBoxFuture::new(answers),
         };
-        // The connection's queue never fills, so the first poll hands the commands over. The poll can only fail at once
-        // if the connection has ended. Nothing else may wake the actor then, and `next` finds it.
+        // The connection's queue never fills, so the first poll hands the commands over. It is ready at
+        // once only if the connection has ended. No waker is registered then, so the result stays for `next`.
         let mut context = Context::from_waker(&self.waker);
         if let Poll::Ready(done) = answers.poll(&mut context) {
             answers.set(std::future::ready(done));

@@ -90,9 +90,10 @@ impl Config {
                     continue;
                 }
             };
-            if let Some(other) = by_server.insert(address.server(), name) {
-                let same = same_node(other, name, address.server());
-                problems.push(place + &same);
+            if let Some(server) = address.server()
+                && let Some(other) = by_server.insert(server.clone(), name)
+            {
+                problems.push(place + &same_node(other, name, server));
             }
             self.check_pool(name, pool, &address, problems);
             addresses.insert(name.clone(), address);
@@ -115,7 +116,7 @@ impl Config {
         if pool.trust_aof == Some(true) && !address.is_one_server() {
             refuse(
                 KeyPath::new("pools", name, "trust_aof"),
-                "has `trust_aof`, which is for one server that no replica replaces: a promoted replica lacks locks that are \
+                "has `trust_aof`, which is for one Redis server that no replica replaces: a promoted replica lacks locks that are \
                  in no file, a Redis Cluster has no restart check, and `memory://` has no file; leave `trust_aof` out",
             );
         }
