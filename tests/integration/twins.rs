@@ -229,14 +229,13 @@ impl<'a> Draw<'a> {
 
     /// Clients that waited until these times, in any order.
     fn queue(&mut self) -> String {
-        let mut lines = String::new();
-        for _ in 0..self.random.index(5) {
+        let count = self.random.index(5);
+        let line = |_| {
             let later = self.one_of("-20000,-9000,20000,1800000").parse();
             let until = self.millis(later.expect("a number"));
-            let client = self.random.pick(&CLIENTS);
-            lines += &format!("{client} {until}\n");
-        }
-        lines
+            format!("{} {until}\n", self.random.pick(&CLIENTS))
+        };
+        (0..count).map(line).collect()
     }
 
     fn kept(&mut self, holds: Holds) -> Entry {
