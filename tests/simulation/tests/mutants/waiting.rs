@@ -5,7 +5,7 @@ mutants! {
         Lines::pass { pop_first } => { pop_last };
 
     "turn-of-a-dropped-caller-not-passed-on" breaks Idle in Calm:
-        Lines::leave { line.has(number).then } => { (line.has(number) && line.holder.is_some()).then };
+        Lines::leave { line.has(number) } => { line.has(number) && line.holder.is_some() };
 
     "dropped-callers-stay-in-line" breaks Idle in Calm:
         Lines::leave { line.waiters.remove(&number).is_some() } => { false };
@@ -25,7 +25,7 @@ mutants! {
     "a-wake-up-trusted-as-a-grant" breaks LateVotes in Calm:
         attempt { Err } => {
             let clock = &environment.clock;
-            let watch = crate::waiting::QuorumWatch::after_attempt(clock, nodes, protocol.keys(), Some(Arc::clone(&acquisition)));
+            let watch = crate::waiting::QuorumWatch::after_attempt(clock, acquirer.nodes, protocol.keys(), Some(Arc::clone(&acquisition)));
             let until = now.saturating_add(window.timeout);
             if before(&**clock, until, watch.until_free()).await.is_some() {
                 let (attempt_began, granted_at, expiring) = (started, started, deadline);
