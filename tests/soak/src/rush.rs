@@ -96,10 +96,10 @@ fn starved_of(mut leases: Vec<&Held>, waits: &mut Waits) -> Vec<Violation> {
     for (place, held) in leases.iter().enumerate() {
         let later = leases[place..].iter();
         let later = later.take_while(|other| other.came < held.entered);
-        let overtakes = |other: &&&Held| {
+        let went_first = |other: &&&Held| {
             other.lease.0 != held.lease.0 && other.came > held.came && other.entered < held.entered
         };
-        let overtaken = later.filter(overtakes).count();
+        let overtaken = later.filter(went_first).count();
         waits.note(held, "in a rush, overtaken by", overtaken as u64);
         if overtaken > most {
             found.push(Violation::Starved(held.lease, overtaken));

@@ -96,10 +96,8 @@ impl History {
                 left_at: None,
             };
             self.check_granted(inner, &new, validity, &mut broken);
-            if new.permit.is_some() {
-                self.check_starved(inner, call, attempt, &mut broken);
-            }
             new.chain = self.check_line(inner, &new, is_taken_over, &mut broken);
+            self.check_starved(inner, &new, &mut broken);
             if let Some(line) = inner.queues.get_mut(&inner.calls[call].line) {
                 line.held += 1;
             }

@@ -7,7 +7,7 @@ use redlock_core::Resource;
 use redlock_core::quorum::majority;
 
 use super::Broken;
-use crate::history::{History, Inner, Invariant, Served, is_granted};
+use crate::history::{History, Inner, Invariant, LeaseRecord, Served, is_granted};
 use crate::world::{CallId, ProcessId};
 
 /// The time in which a caller comes for a permit that is free: half of the time for which a node keeps it for the caller.
@@ -20,8 +20,28 @@ pub(crate) struct Wait {
     since: Option<Duration>,
     /// When each node last refused it, by seat.
     refused_at: BTreeMap<usize, Duration>,
-    /// The number of leases that each other process has got since.
-    passed_by: BTreeMap<ProcessId, usize>,
+    /// The other processes that have passed it over since.
+    passed_by: BTreeMap<ProcessId, Passed>,
+}
+
+/// The times that a process has passed over a caller.
+#[derive(Default)]
+struct Passed {
+    streaks: usize,
+    /// When the last streak began, and when it is spent.
+    began: Duration,
+    spent: Duration,
+}
+
+impl Passed {
+    /// Counts a lease that was got `now`. A streak may last until `longest` after its beginning.
+    fn count(&mut self, now: Duration, longest: Duration) {
+        if self.streaks == 0 || now > self.spent {
+            self.streaks += 1;
+            self.began = now;
+        }
+        self.spent = self.spent.max(self.began + longest);
+    }
 }
 
 impl Wait {
@@ -59,25 +79,21 @@ impl History {
         }
     }
 
-    /// `attempt` of `call` won a permit. It passes over each caller of another process that waited when it began, unless
-    /// a permit was left for that caller.
+    /// Lease `new` passes over each caller of another process that waited when its attempt began, unless a permit was left
+    /// for that caller.
     ///
     /// A node lets a process go ahead of a caller that waits there until it has served the process once since. So each
-    /// lease of one process uses up a node of the majority that refused the caller.
-    pub(super) fn check_starved(
-        &self,
-        inner: &mut Inner,
-        call: CallId,
-        attempt: usize,
-        broken: &mut Broken,
-    ) {
-        let (process, resource) = inner.calls[call].line.clone();
-        let winner = &inner.attempts[attempt];
+    /// streak of one process uses up a node of the majority that refused the caller.
+    pub(super) fn check_starved(&self, inner: &mut Inner, new: &LeaseRecord, broken: &mut Broken) {
+        let (process, resource) = inner.calls[new.call].line.clone();
+        let winner = &inner.attempts[new.attempt];
         let (staked_at, id) = (winner.staked_at, winner.short_id.clone());
         let needed = majority(self.rules.nodes);
-        if usize::try_from(winner.took_last.count_ones()).unwrap_or(0) < needed {
+        let has_taken_last = usize::try_from(winner.took_last.count_ones()).unwrap_or(0) >= needed;
+        if new.permit.is_none() || !has_taken_last {
             return;
         }
+        let longest = self.rules.longest_streak(new.chain.trip);
         for (waiting, other) in inner.waiting_for(&resource) {
             if other == process {
                 continue;
@@ -90,11 +106,12 @@ impl History {
                 continue;
             };
             let passed = wait.passed_by.entry(process).or_default();
-            *passed += 1;
+            passed.count(new.returned_at, longest);
             inner.coverage.passed_over += 1;
-            if *passed > needed {
+            if passed.streaks > needed {
                 let text = format!(
-                    "call {waiting} of c{other} waits since {since:?}, and c{process} got {passed} permits, and {id}"
+                    "call {waiting} of c{other} waits since {since:?}, and c{process} passed it over {} times, as {id}",
+                    passed.streaks
                 );
                 broken.push((Invariant::Starved, text));
             }
