@@ -82,7 +82,7 @@ impl MemoryState {
         };
         let values = keys.names().map(|key| self.store.get(key));
         let values = values.map(|value| value.ok().flatten().unwrap_or_default());
-        let value = HeldValue::of(values);
+        let value = HeldValue::all(values);
         (KeyReport::Held(Remaining::Expires(last)), Some(value))
     }
 

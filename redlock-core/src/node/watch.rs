@@ -1,6 +1,6 @@
 //! Reports of a node about keys that a caller waits for.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -24,13 +24,19 @@ pub enum KeyReport {
 }
 
 /// The identity of what keys hold, which their expiry does not tell: holders of one ttl may follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HeldValue(u64);
 
 impl HeldValue {
-    /// Returns the identity of these values, of which each may be cut.
-    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
+    /// Returns the identity of a value, which may be cut.
+    pub(crate) fn of(value: &[u8]) -> Self {
+        Self::all([value])
+    }
+
+    /// Returns the identity of the values of several keys, in their order.
+    pub(crate) fn all(values: impl IntoIterator<Item: Hash>) -> Self {
         let mut hasher = DefaultHasher::new();
+        let values = values.into_iter();
         values.for_each(|value| value.hash(&mut hasher));
         Self(hasher.finish())
     }

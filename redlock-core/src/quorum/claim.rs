@@ -206,7 +206,8 @@ impl Claim {
     }
 
     /// Sends the release to every node that the acquisition may have reached, after the acquisition on
-    /// the same connection. The node's answer makes no difference. Only the first call sends it.
+    /// the same connection. The node's answer makes no difference, unless it refused each of several permits: it took none, and
+    /// the release looks at as many keys as the acquisition. Only the first call sends it.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
         let has_ended = mem::replace(&mut self.state.lock().has_ended, true);
         (!has_ended).then(|| self.send_release())
@@ -216,7 +217,9 @@ impl Claim {
         let release = self
             .protocol
             .release_call(&self.token, self.longest_ttl(), self.is_lease);
-        self.send_to(u64::MAX, release, Goal::MajorityAnswered)
+        let is_of_any_permit = self.protocol.permits().is_some();
+        let without_key = is_of_any_permit.then(|| self.acquisition.seats().held);
+        self.send_to(!without_key.unwrap_or(0), release, Goal::MajorityAnswered)
     }
 
     /// Sends a release to those of `seats` that the acquisition may have reached. It may never have reached a node

@@ -3,7 +3,9 @@
 //! How a lock goes from one caller to the next is in [`handed_claim`](super::handed_claim).
 #![doc = include_str!("lines.md")]
 
-use std::collections::HashMap;
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -46,10 +48,33 @@ pub(crate) struct Lines {
 }
 
 struct LineMap {
-    lines: HashMap<LineKey, Arc<Line>>,
+    lines: HashSet<LineByKey>,
     /// With more lines than this, empty ones are looked for.
     many: usize,
 }
+
+/// A line that is found by its key, of which there is no copy.
+struct LineByKey(Arc<Line>);
+
+impl Borrow<LineKey> for LineByKey {
+    fn borrow(&self) -> &LineKey {
+        &self.0.key
+    }
+}
+
+impl Hash for LineByKey {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.key.hash(hasher);
+    }
+}
+
+impl PartialEq for LineByKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for LineByKey {}
 
 impl Lines {
     pub(crate) fn new(
@@ -64,7 +89,7 @@ impl Lines {
             waiting: AtomicUsize::new(0),
             last_ticket: AtomicU64::new(0),
             map: Mutex::new(LineMap {
-                lines: HashMap::new(),
+                lines: HashSet::new(),
                 many: MANY_LINES,
             }),
         }
@@ -145,15 +170,18 @@ impl Lines {
     }
 
     fn find(&self, key: &LineKey) -> Option<Arc<Line>> {
-        self.map.lock().lines.get(key).map(Arc::clone)
+        let map = self.map.lock();
+        map.lines.get(key).map(|line| Arc::clone(&line.0))
     }
 
     /// Returns the line of `key`. It may be dead by the time that the caller locks it.
     fn find_or_add(&self, key: LineKey) -> Arc<Line> {
         let mut map = self.map.lock();
-        let line = map.lines.entry(key.clone());
-        let new_line = || Arc::new(Line::new(key, self.handover_time));
-        let line = Arc::clone(line.or_insert_with(new_line));
+        if let Some(line) = map.lines.get(&key) {
+            return Arc::clone(&line.0);
+        }
+        let line = Arc::new(Line::new(key, self.handover_time));
+        map.lines.insert(LineByKey(Arc::clone(&line)));
         let are_many = map.lines.len() > map.many;
         drop(map);
         if are_many {
@@ -167,7 +195,7 @@ impl Lines {
         // The clock is read before the mutex is taken: it is foreign code.
         let now = self.context.now();
         let mut map = self.map.lock();
-        map.lines.retain(|_, line| !line.die_if_forgotten(now));
+        map.lines.retain(|line| !line.0.die_if_forgotten(now));
         map.many = MANY_LINES.max(map.lines.len() * 2);
     }
 
@@ -287,7 +315,7 @@ impl Lines {
     #[cfg(test)]
     pub(super) fn is_locked(&self) -> bool {
         let map = self.map.try_lock();
-        map.is_none_or(|map| map.lines.values().any(|line| line.state.is_locked()))
+        map.is_none_or(|map| map.lines.iter().any(|line| line.0.state.is_locked()))
     }
 }
 

@@ -97,6 +97,19 @@ fn questions(node: &RedisNode) -> u64 {
 }
 
 #[tokio::test]
+async fn a_key_known_from_an_earlier_watch_is_told_of_unasked() {
+    let node = RedisNode::start().await;
+    let watcher = Watcher::of(&connect([node.url()]).await);
+    drop(watcher.watch_held(&node, "r").await);
+    let before = questions(&node);
+    let watch = watcher.watch("r");
+    until_held(&watch).await;
+    assert_eq!(questions(&node), before);
+    node.del("r");
+    until_free(&watch).await;
+}
+
+#[tokio::test]
 async fn a_server_that_forgets_whom_it_tells_is_asked_now_and_then() {
     let node = RedisNode::start().await;
     node.command(["CONFIG", "SET", "tracking-table-max-keys", "1"]);

@@ -183,8 +183,8 @@ impl<'a> Actor<'a> {
         let pipe = &mut self.pipe;
         match purpose {
             Purpose::Scripts => return Ok(()),
-            Purpose::Watch(watch) => {
-                self.watches.record_answer(&watch, &value, pipe);
+            Purpose::Watch(names) => {
+                self.watches.record_answer(&names, &value, pipe);
                 return Ok(());
             }
             // A refusal ends the connection, and does not count as an answer.
@@ -408,8 +408,8 @@ impl<'a> Actor<'a> {
         inbox.lose(calls, error);
         inbox.keep_huge_keys(std::mem::take(&mut self.pipe.extras.huge));
         // The next connection asks for their keys.
-        for it in std::mem::take(&mut self.watches.watched) {
-            inbox.queue_watch(it.watch);
+        for watch in self.watches.take_all() {
+            inbox.queue_watch(watch);
         }
     }
 }

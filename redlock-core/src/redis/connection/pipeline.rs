@@ -21,7 +21,6 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::ReusableBoxFuture;
 
 use crate::env::Moment;
-use crate::node::watch::Watch;
 use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 use crate::redis::errors::{IS_REPLICA, garbled, lost};
 use crate::redis::inbox::{Inbox, QueuedCall};
@@ -98,8 +97,8 @@ pub(super) enum Purpose {
     Check(Moment),
     /// The server remembers the scripts again.
     Scripts,
-    /// The question how long the keys of a waiting caller live.
-    Watch(Arc<Watch>),
+    /// The question how long these keys live, for which callers wait.
+    Watch(Vec<Arc<[u8]>>),
 }
 
 impl CommandPipeline {

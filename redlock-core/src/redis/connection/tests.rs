@@ -26,10 +26,10 @@ use crate::redis::vetting::ServerRole;
 use crate::waiting::tests::Woken;
 
 /// Longer than a connection takes on any machine.
-const SOON: Duration = Duration::from_secs(20);
+pub(super) const SOON: Duration = Duration::from_secs(20);
 
 /// Answers each command of the next client alike, which is enough for a node that votes.
-async fn serve(listener: TcpListener) {
+pub(super) async fn serve(listener: TcpListener) {
     let (client, _) = listener.accept().await.expect("a client");
     let mut client: BufStream<TcpStream> = BufStream::new(client);
     let mut line = String::new();

@@ -5,7 +5,7 @@ mutants! {
         Lines::pass { pop_first } => { pop_last };
 
     "turn-of-a-dropped-caller-not-passed-on" breaks Idle in Calm:
-        Lines::leave { line.has(number) } => { line.has(number) && line.holder.is_some() };
+        Lines::leave { if line.has(number) } => { if line.has(number) && line.holder.is_some() };
 
     "dropped-callers-stay-in-line" breaks Idle in Calm:
         Lines::leave { line.waiters.remove(&number).is_some() } => { false };

@@ -2,6 +2,7 @@
 
 mod lines;
 mod queue;
+mod releases;
 
 use std::time::Duration;
 

@@ -1,0 +1,276 @@
+//! Watches: the keys for which callers wait, and the messages of the server about them.
+//!
+//! The server sends push messages of RESP3 on the connection of the node, only about the keys that it was asked about
+//! (`CLIENT TRACKING ON OPTIN`). Without `NOLOOP`, it also sends them for what this process changed: other callers of
+//! this process wait too. A message only says that a key changed, so the server is asked what became of the key, and
+//! with the answer it remembers the key again. It sends one message about a key, and no other until it is asked again.
+//!
+//! **The server is asked only about keys that changed.** What it answered stays known from one refusal to the next, until
+//! its message comes: a caller that waits for one of 256 permits would ask for all of them after each attempt otherwise.
+//!
+//! **A caller is told at once only that a key is held.** The key may have come free since, but then a message is on its
+//! way, and the caller is told again. That a key is free may be a state from before the caller's refusal, with which it
+//! would be refused again and again. So about such a key the server is asked anew, after the attempt on the same
+//! connection, and no answer to an earlier question counts.
+//!
+//! A server with a small table of keys forgets one key for another, and says each time that it changed. So if a message
+//! was about no change, the next question waits for a pause. The pause begins short and grows up to 250 ms,
+//! because each reader that leaves a shared lock changes the key, but hardly its end, and not its value.
+
+#[cfg(test)]
+mod tests;
+mod watched_key;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use ::redis::{Pipeline, PushInfo, PushKind, Value as Theirs};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
+
+use crate::logging::log_node;
+use crate::model::token::LONGEST_TOKEN;
+use crate::node::watch::{HeldValue, KeyReport, Watch};
+use crate::node::{NodeError, Value};
+use crate::redis::errors::{CLOSED, lost};
+
+use super::pipeline::{CommandPipeline, Purpose};
+use watched_key::{KeyEnd, WatchedKey};
+
+/// With more keys than this, those for which nobody waits are forgotten.
+const MANY_KEYS: usize = 1024;
+
+/// The most keys of one question. The server's answers to callers come after its answer.
+const MOST_ASKED: usize = 256;
+
+/// The name of a key, with the configured prefix.
+type KeyName = Arc<[u8]>;
+
+/// The push messages of one connection, and what is known of the keys.
+pub(in crate::redis) struct Watches {
+    /// `None` if the server knows no RESP3. Then the next call finds that the connection is closed.
+    messages: Option<UnboundedReceiver<PushInfo>>,
+    /// True if the server sends no messages about keys.
+    is_impossible: bool,
+    /// True if the user may not read the beginning of a value: then the ends alone show a change.
+    is_valueless: bool,
+    keys: HashMap<KeyName, WatchedKey>,
+    /// The keys about which the server has to be asked because of a message.
+    due: Vec<KeyName>,
+    /// With more keys than this, those for which nobody waits are looked for.
+    many: usize,
+}
+
+impl Watches {
+    pub(super) fn new(messages: Option<UnboundedReceiver<PushInfo>>) -> Self {
+        Self {
+            is_impossible: messages.is_none(),
+            is_valueless: false,
+            messages,
+            keys: HashMap::new(),
+            due: Vec::new(),
+            many: MANY_KEYS,
+        }
+    }
+
+    /// Takes the server's messages. An error: the connection is closed.
+    pub(super) fn take_messages(
+        &mut self,
+        context: &mut Context<'_>,
+        pipe: &mut CommandPipeline,
+    ) -> Result<(), NodeError> {
+        if self.keys.is_empty() && !pipe.is_empty() {
+            // No caller waits for a message, and the next answer shows whether the connection is closed.
+            return Ok(());
+        }
+        while let Poll::Ready(message) = self.poll_message(context) {
+            match message {
+                Some(message) if message.kind == PushKind::Invalidate => self.set_due(&message),
+                Some(message) if message.kind != PushKind::Disconnection => {}
+                _ => return Err(lost(CLOSED)),
+            }
+        }
+        self.ask_due(pipe);
+        Ok(())
+    }
+
+    fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<Option<PushInfo>> {
+        match &mut self.messages {
+            Some(messages) => messages.poll_recv(context),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Marks the keys of a message as changed.
+    fn set_due(&mut self, message: &PushInfo) {
+        if let [Theirs::Array(names)] = &message.data[..] {
+            for name in names {
+                if let Theirs::BulkString(name) = name
+                    && let Some((name, key)) = self.keys.remove_entry(&name[..])
+                {
+                    self.keep_changed(name, key);
+                }
+            }
+        } else {
+            // After FLUSHALL and FLUSHDB.
+            for (name, key) in std::mem::take(&mut self.keys) {
+                self.keep_changed(name, key);
+            }
+        }
+    }
+
+    /// Keeps a key that has changed, if a caller waits for it.
+    fn keep_changed(&mut self, name: KeyName, mut key: WatchedKey) {
+        if key.is_wanted() {
+            if key.set_due() {
+                self.due.push(Arc::clone(&name));
+            }
+            self.keys.insert(name, key);
+        }
+    }
+
+    /// Takes callers that begin to wait.
+    pub(super) fn add(&mut self, watches: &mut Vec<Arc<Watch>>, pipe: &mut CommandPipeline) {
+        if self.is_impossible {
+            // The drop of the watches says that nothing is known.
+            return watches.clear();
+        }
+        let (now, mut unknown) = (pipe.now(), Vec::new());
+        for watch in watches.drain(..) {
+            for name in watch.keys().shared_names() {
+                let key = self.keys.entry(Arc::clone(name));
+                let key = key.or_insert_with(|| WatchedKey::new(now));
+                key.add(&watch, now);
+                if !key.is_known_held(now) && key.set_asked(now) {
+                    unknown.push(Arc::clone(name));
+                }
+            }
+            self.report(&watch, now);
+        }
+        self.ask(&unknown, pipe);
+        if self.keys.len() > self.many {
+            self.keys.retain(|_, key| key.is_wanted());
+            self.many = MANY_KEYS.max(self.keys.len() * 2);
+        }
+    }
+
+    /// Asks about keys that a message was about. The alarm fires for those that have to wait.
+    pub(super) fn ask_due(&mut self, pipe: &mut CommandPipeline) {
+        if self.due.is_empty() {
+            return;
+        }
+        let (now, mut names) = (pipe.now(), Vec::new());
+        self.due.retain(|name| {
+            let key = self.keys.get_mut(name).filter(|key| key.is_due());
+            let Some(key) = key else { return false };
+            let must_wait = key.asks_from > now;
+            if must_wait {
+                pipe.ring_by(key.asks_from);
+            } else if key.set_asked(now) {
+                names.push(Arc::clone(name));
+            }
+            must_wait
+        });
+        self.ask(&names, pipe);
+    }
+
+    /// The moment of the next question that has to wait.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let due = self.due.iter().filter_map(|name| self.keys.get(name));
+        due.map(|key| key.asks_from).min()
+    }
+
+    /// Asks how long the keys live, and what they hold. What the connection needs for messages goes ahead each time: it
+    /// costs a server nothing.
+    fn ask(&self, names: &[KeyName], pipe: &mut CommandPipeline) {
+        for names in names.chunks(MOST_ASKED) {
+            let mut question = Pipeline::new();
+            question.cmd("CLIENT").arg(&["TRACKING", "ON", "OPTIN"]);
+            for name in names {
+                question.cmd("CLIENT").arg(&["CACHING", "YES"]);
+                question.cmd("PTTL").arg(&**name);
+                if !self.is_valueless {
+                    let beginning = question.cmd("GETRANGE").arg(&**name);
+                    beginning.arg(0).arg(LONGEST_TOKEN);
+                }
+            }
+            pipe.send_commands(question, Purpose::Watch(names.to_vec()));
+        }
+    }
+
+    /// Takes the server's answers to a question about the keys `names`.
+    pub(super) fn record_answer(
+        &mut self,
+        names: &[KeyName],
+        value: &Value,
+        pipe: &CommandPipeline,
+    ) {
+        // Without messages, a caller does not learn what happens to the keys.
+        let (Value::List(answers), false) = (value, self.is_impossible) else {
+            return;
+        };
+        // Another error passes, as that of a server that is busy.
+        let denial = answers.iter().take(2).find_map(|answer| match answer {
+            Value::Error(text) if text.starts_with(b"NOPERM") || text.starts_with(b"ERR") => {
+                Some(NodeError::server(text).to_string())
+            }
+            _ => None,
+        });
+        if let Some(reason) = denial {
+            log_node!(
+                pipe.inbox.log,
+                WARN,
+                "node does not tell of released locks; waiting for one takes up to a retry delay longer",
+                reason
+            );
+            self.is_impossible = true;
+            self.due.clear();
+            // The drop of the watches says that nothing is known.
+            return self.keys.clear();
+        }
+        let answers = answers.get(1..).unwrap_or_default();
+        let answers = answers.chunks((answers.len() / names.len().max(1)).max(1));
+        let mut told = Vec::new();
+        for (name, answers) in names.iter().zip(answers) {
+            if let Some(key) = self.keys.get_mut(name)
+                && key.record(answers, pipe.since, pipe.heard)
+            {
+                self.is_valueless |= key.end.is_some() && key.value.is_none();
+                told.extend(key.watches.iter().map(Arc::clone));
+            }
+        }
+        // A caller that waits for several of the keys is told once.
+        told.sort_unstable_by_key(Arc::as_ptr);
+        told.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        for watch in told {
+            self.report(&watch, pipe.heard);
+        }
+    }
+
+    /// Reports the keys to a caller, unless an answer about one of them is missing. They are free if none exists, or held for
+    /// as long as the last one.
+    fn report(&self, watch: &Watch, now: Instant) {
+        let names = watch.keys().names();
+        let keys: Option<Vec<_>> = names.map(|name| self.keys.get(name)).collect();
+        let Some(keys) = keys.filter(|keys| keys.iter().all(|key| key.is_answered())) else {
+            return;
+        };
+        let ends: Option<Vec<_>> = keys.iter().map(|key| key.end).collect();
+        let end = ends.and_then(|ends| ends.into_iter().max());
+        let report = end.map_or(KeyReport::Unknown, |end| KeyEnd::report(end, now));
+        let values: Option<Vec<_>> = keys.iter().map(|key| key.value).collect();
+        watch.report_of(report, values.map(HeldValue::all));
+    }
+
+    /// Takes out the watches of all callers, for the next connection.
+    pub(super) fn take_all(&mut self) -> Vec<Arc<Watch>> {
+        let mut watches = Vec::new();
+        for (name, key) in std::mem::take(&mut self.keys) {
+            // A watch of several keys is taken with the first of them.
+            let is_first = |watch: &Arc<Watch>| watch.keys().shared_names().first() == Some(&name);
+            watches.extend(key.watches.into_iter().filter(is_first));
+        }
+        watches
+    }
+}

@@ -1,0 +1,167 @@
+//! One key for which callers wait, as the server last told of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::node::value::is_wrong_type;
+use crate::node::watch::{HeldValue, KeyReport, Watch};
+use crate::node::{Remaining, Value};
+
+/// The first pause, and the longest pause, between questions about a key that does not change.
+const FIRST_QUESTION_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_QUESTION_PAUSE: Duration = Duration::from_millis(250);
+
+/// If two answers name ends of a key that are this close, and the same value, the key did not change in between. Each
+/// reader of a shared lock changes the end a little, and not the value.
+const SAME_EXPIRY: Duration = Duration::from_millis(20);
+
+/// The end of a key. The later one is the greater one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum KeyEnd {
+    /// The key does not exist.
+    Gone,
+    Expires(Instant),
+    Never,
+}
+
+impl KeyEnd {
+    /// Reads the answer to `PTTL`, which came at `heard`. `None` if the server does not tell: the user may not read this
+    /// key, or the server is loading its data.
+    fn read(answer: &Value, heard: Instant) -> Option<Self> {
+        match answer {
+            Value::Int(-2) => Some(Self::Gone),
+            Value::Int(-1) => Some(Self::Never),
+            // The server counts in whole milliseconds, and deletes the key when the last one is over.
+            Value::Int(left) => {
+                let left = Duration::from_millis(left.unsigned_abs().saturating_add(1));
+                Some(heard.checked_add(left).map_or(Self::Never, Self::Expires))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the report to a caller at `now`.
+    pub(super) fn report(self, now: Instant) -> KeyReport {
+        match self {
+            Self::Gone => KeyReport::Free,
+            Self::Expires(at) => {
+                KeyReport::Held(Remaining::Expires(at.saturating_duration_since(now)))
+            }
+            Self::Never => KeyReport::Held(Remaining::Never),
+        }
+    }
+
+    /// True if `other` is the end of a key that has not changed in between.
+    fn is_near(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Expires(one), Self::Expires(other)) => {
+                one.max(other) - one.min(other) < SAME_EXPIRY
+            }
+            (one, other) => one == other && one == Self::Never,
+        }
+    }
+}
+
+/// A key, and what the server's last answer said of it. The server remembers to send a message when the key changes,
+/// from its answer until it has sent one.
+pub(super) struct WatchedKey {
+    pub(super) watches: Vec<Arc<Watch>>,
+    /// `None` if the server has not told, or will send no message.
+    pub(super) end: Option<KeyEnd>,
+    pub(super) value: Option<HeldValue>,
+    /// The moment of the last question, while its answer is missing.
+    asked_at: Option<Instant>,
+    /// True if a message came since the last question.
+    is_due: bool,
+    /// The moment from which on the server may be asked again because of a message.
+    pub(super) asks_from: Instant,
+    /// The pause behind the next answer without a change.
+    pause: Duration,
+}
+
+impl WatchedKey {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            watches: Vec::new(),
+            end: None,
+            value: None,
+            asked_at: None,
+            is_due: false,
+            asks_from: now,
+            pause: FIRST_QUESTION_PAUSE,
+        }
+    }
+
+    /// Takes a caller that begins to wait, which may be told without a pause.
+    pub(super) fn add(&mut self, watch: &Arc<Watch>, now: Instant) {
+        self.watches.retain(|it| it.is_wanted());
+        self.watches.push(Arc::clone(watch));
+        (self.asks_from, self.pause) = (now, FIRST_QUESTION_PAUSE);
+    }
+
+    /// True if a caller still waits for the key. Forgets those that do not.
+    pub(super) fn is_wanted(&mut self) -> bool {
+        self.watches.retain(|it| it.is_wanted());
+        !self.watches.is_empty()
+    }
+
+    /// True if the key is held, as far as the messages tell that were read so far.
+    pub(super) fn is_known_held(&self, now: Instant) -> bool {
+        self.is_answered() && !self.is_due && self.end > Some(KeyEnd::Expires(now))
+    }
+
+    /// True if the server has answered the last question about the key.
+    pub(super) fn is_answered(&self) -> bool {
+        self.asked_at.is_none()
+    }
+
+    /// Marks the key as changed. True if it was not before.
+    pub(super) fn set_due(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_due, true)
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// Marks the key as asked about. False if it was by the same question.
+    pub(super) fn set_asked(&mut self, now: Instant) -> bool {
+        self.is_due = false;
+        self.asked_at.replace(now) != Some(now)
+    }
+
+    /// Records the answers to `CLIENT CACHING`, `PTTL` and `GETRANGE` that were sent at `sent` and came at `heard`. False if
+    /// they are about an earlier state than the last question.
+    pub(super) fn record(&mut self, answers: &[Value], sent: Instant, heard: Instant) -> bool {
+        if self.asked_at.take_if(|at| *at <= sent).is_none() {
+            return false;
+        }
+        let (end, value) = match answers {
+            // Without a message, nobody would learn what becomes of the key.
+            [Value::Error(_), ..] => (None, None),
+            [_, left, value @ ..] => (KeyEnd::read(left, heard), read_value(value.first())),
+            _ => (None, None),
+        };
+        let ends = self.end.zip(end);
+        if ends.is_some_and(|(one, other)| one.is_near(other)) && self.value == value {
+            self.asks_from = heard + self.pause;
+            self.pause = (self.pause + self.pause / 4).min(LONGEST_QUESTION_PAUSE);
+        } else {
+            self.pause = FIRST_QUESTION_PAUSE;
+        }
+        (self.end, self.value) = (end, value);
+        true
+    }
+}
+
+/// Reads the answer to `GETRANGE`, unless the user may not run it.
+fn read_value(answer: Option<&Value>) -> Option<HeldValue> {
+    match answer? {
+        Value::Text(text) => Some(HeldValue::of(text)),
+        // A key that is no string.
+        Value::Error(text) if is_wrong_type(text) => Some(HeldValue::of(&[])),
+        _ => None,
+    }
+}
