@@ -56,6 +56,8 @@ pub(super) struct Acquirer<'a> {
     /// The names of the resource as the nodes see them. A kind may have more keys.
     keys: Resource,
     budget: RetryBudget<'a>,
+    /// True if the last attempt went on with a permit that was released in this process.
+    is_in_streak: bool,
     /// True once an attempt has won.
     has_won: bool,
 }
@@ -92,6 +94,7 @@ impl<'a> Acquirer<'a> {
             protocol,
             keys,
             budget,
+            is_in_streak: false,
             has_won: false,
         })
     }
@@ -183,6 +186,7 @@ impl<'a> Acquirer<'a> {
         let started = self.context().now();
         let mut place = turn.start_attempt(started)?;
         place.was_refused |= self.budget.attempts > 0;
+        self.is_in_streak = place.is_in_streak;
         self.protocol.prepare_attempt(place);
         let window = self.budget.begin_attempt(started, self.request.ttl);
         let attempted = attempt(self, window).await;
@@ -193,7 +197,7 @@ impl<'a> Acquirer<'a> {
     fn begin_lease(&self, claim: Arc<Claim>, validity: Validity, turn: Turn) -> Lease {
         let turn = match claim.protocol.turn_rule() {
             TurnRule::PassOn => {
-                turn.pass_on();
+                turn.pass_on(&validity, self.is_in_streak);
                 None
             }
             TurnRule::Keep | TurnRule::HandOver => Some(turn.keep(&validity, &claim.token)),
@@ -218,7 +222,8 @@ impl<'a> Acquirer<'a> {
         let Some(next) = next else { return false };
         let began = environment.now();
         let watches = refusal.watches();
-        let shares = refusal.lock.protocol.is_shared();
+        let protocol = &refusal.lock.protocol;
+        let shares = protocol.is_shared();
         let free = async {
             if watches.is_empty() {
                 return pending().await;
@@ -246,9 +251,13 @@ impl<'a> Acquirer<'a> {
             } else {
                 clock.sleep_until(until).await;
             }
-            any_free(&watches).await;
+            match protocol.turn_rule() {
+                TurnRule::HandOver => turn.until_first(&watches[0]).await,
+                _ => any_free(&watches).await,
+            }
         };
         turn.pause(next, free).await;
+        watches.first().inspect(|watch| turn.record_seen(watch));
         true
     }
 }

@@ -28,6 +28,9 @@ pub(super) const PERMITS: &[u8] = b"permit:";
 /// The beginning of the keys that list the clients which wait for a permit, after `redlock:`.
 pub(super) const QUEUES: &[u8] = b"queue:";
 
+/// The last argument of an acquisition that goes ahead of other clients.
+const STREAK: &str = "streak";
+
 /// The most permits of a resource. A server looks at all of them in one script, and serves no other client
 /// meanwhile.
 pub const MAX_PERMITS: u16 = 256;
@@ -46,6 +49,8 @@ pub(crate) struct AnyPermit {
     advice: Duration,
     /// True if other refused callers of the client wait after this one. They keep the client's place.
     is_followed_by_refused: AtomicBool,
+    /// True if the client goes on with a permit that it has just released.
+    is_in_streak: AtomicBool,
 }
 
 impl AnyPermit {
@@ -60,6 +65,7 @@ impl AnyPermit {
             client: args.advice.map(|advice| advice.client.clone()),
             advice: args.advice.map_or(Duration::ZERO, |advice| advice.lasts),
             is_followed_by_refused: AtomicBool::new(false),
+            is_in_streak: AtomicBool::new(false),
         }
     }
 
@@ -96,6 +102,11 @@ impl LockProtocol for AnyPermit {
         )
         .with_keys([Arc::clone(&self.queue)])
         .with([Argument::token(token), ttl, advice, client])
+        .with(
+            self.is_in_streak
+                .load(Relaxed)
+                .then(|| Argument::text(STREAK)),
+        )
     }
 
     fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
@@ -113,6 +124,7 @@ impl LockProtocol for AnyPermit {
     fn prepare_attempt(&self, place: LinePlace) {
         self.is_followed_by_refused
             .store(place.is_followed_by_refused, Relaxed);
+        self.is_in_streak.store(place.is_in_streak, Relaxed);
     }
 
     fn withdraw_call(&self, has_won: bool) -> Option<Call> {

@@ -13,7 +13,7 @@ pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
     ),
     acquire_permit,
 )
-.shaped("lock+ queue", "token ttl advice client");
+.shaped("lock+ queue", "token ttl advice client streak?");
 
 /// Takes a client out of the queue.
 pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
@@ -52,8 +52,9 @@ struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// Reads the queue at `key` for the client with this name. Clients ahead of it are called for the `free` permits.
-    fn read(store: &Store, key: &'a [u8], name: &'a [u8], free: usize) -> Self {
+    /// Reads the queue at `key` for the client with this name. The first `called` clients that wait ahead of it have
+    /// a permit that is free for them.
+    fn read(store: &Store, key: &'a [u8], name: &'a [u8], called: usize) -> Self {
         let now = store.millis();
         let found = store.get(key).ok().flatten().unwrap_or_default().to_vec();
         let mut queue = Self {
@@ -78,7 +79,7 @@ impl<'a> Queue<'a> {
             queue.has_waiters |= waits;
             if waits && queue.place.is_none() {
                 queue.ahead += 1;
-                if queue.ahead <= free {
+                if queue.ahead <= called {
                     until = until.min(now + CALL);
                 }
             }
@@ -140,7 +141,12 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
             free.push((place, *key));
         }
     }
-    let mut queue = Queue::read(store, queue, client, free.len());
+    let goes_on = arguments.get(4) == Some(&&b"streak"[..]);
+    let called = if goes_on { 0 } else { free.len() };
+    let mut queue = Queue::read(store, queue, client, called);
+    if goes_on {
+        queue.ahead = 0;
+    }
     let is_for_others = free.len() <= queue.ahead;
     if !is_for_others {
         for (place, key) in &free {

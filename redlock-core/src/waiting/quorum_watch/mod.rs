@@ -13,10 +13,12 @@ use crate::debug::debug_in_part;
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
+use crate::model::token::OwnerId;
 use crate::node::watch::{HeldValue, KeyReport, ReportSink, Watch};
 use crate::node::{NodeSet, Remaining, bit};
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
+use crate::waiting::rivals::majority_owner;
 
 /// If two reports of a node name ends of its keys that are this close, and no other value, the keys did not change in
 /// between.
@@ -39,6 +41,8 @@ struct WatchState {
     free_from: Box<[Option<Moment>]>,
     /// The values of the keys at each seat, as far as they are known.
     values: Box<[Option<HeldValue>]>,
+    /// The processes that a majority of the seats named since they were last taken, the latest at the end.
+    holders: Vec<OwnerId>,
     /// The seats whose last report says how the keys are.
     seeing: u64,
     /// The seats that have reported since [`QuorumWatch::until_reported`] last completed.
@@ -57,6 +61,15 @@ impl WatchState {
         let mut moments: Vec<Moment> = counted.filter_map(|(_, from)| *from).collect();
         moments.sort_unstable();
         moments.get(majority(self.free_from.len()) - 1).copied()
+    }
+
+    /// Records the process that a majority of the seats names as the holder.
+    fn record_holder(&mut self) {
+        let owners = self.values.iter().map(|value| value.as_ref()?.owner);
+        if let Some(holder) = majority_owner(owners) {
+            self.holders.retain(|it| *it != holder);
+            self.holders.push(holder);
+        }
     }
 
     /// True if `seats` are a majority of the nodes.
@@ -105,6 +118,7 @@ impl ReportSink for Reports {
         if is_other_end || last.is_some() && last != value {
             state.changed |= bit(seat);
         }
+        state.record_holder();
         state.waiting.take()
     }
 }
@@ -176,6 +190,7 @@ impl QuorumWatch {
                 is_wanted: true,
                 free_from: vec![None; nodes.len()].into(),
                 values: vec![None; nodes.len()].into(),
+                holders: Vec::new(),
                 seeing: 0,
                 reported: 0,
                 changed: 0,
@@ -200,11 +215,11 @@ impl QuorumWatch {
     pub async fn until_free(&self) {
         let reports = &*self.reports;
         loop {
-            let counted = reports.counted();
-            let due = reports.state.lock().due(counted);
-            if due.is_some_and(|due| due <= reports.clock.now()) {
+            if self.is_free() {
                 return;
             }
+            let counted = reports.counted();
+            let due = reports.state.lock().due(counted);
             let news = async {
                 tokio::select! {
                     biased;
@@ -239,6 +254,18 @@ impl QuorumWatch {
                 return;
             }
         }
+    }
+
+    /// True if the reports so far say that [`until_free`](Self::until_free) completes now.
+    pub(crate) fn is_free(&self) -> bool {
+        let counted = self.reports.counted();
+        let due = self.reports.state.lock().due(counted);
+        due.is_some_and(|due| due <= self.reports.clock.now())
+    }
+
+    /// Takes the processes that had the keys since the last call, the latest at the end.
+    pub(crate) fn take_holders(&self) -> Vec<OwnerId> {
+        mem::take(&mut self.reports.state.lock().holders)
     }
 
     /// Completes when a majority of the nodes has reported on the keys since it completed last; the first time, when

@@ -7,6 +7,7 @@ mod lines;
 mod outage;
 mod panicking_nodes;
 mod refusals;
+mod rivals;
 mod standing;
 
 pub(crate) use std::future::Future;

@@ -3,6 +3,7 @@
 use crate::kinds::Kind;
 use crate::kinds::permits::scripts::CALL;
 use crate::node::Obstacle;
+use crate::waiting::HANDOVER_TIME;
 use crate::waiting::tests::blind::{acquired_within, made, untold, waits_for};
 use crate::waiting::tests::*;
 
@@ -63,6 +64,7 @@ fn a_process_that_releases_a_permit_lets_one_that_waits_go_first() {
     let mut held: Vec<_> = (0..2).map(|_| first.acquired(&one_of(2))).collect();
     let mut others = [&second, &third].map(|it| it.waits(&waiting_for_one_of(2)));
     let mut own = first.waits(&waiting_for_one_of(2));
+    first.clock.advance(HANDOVER_TIME);
     for other in &mut others {
         drop(held.pop());
         assert!(is_waiting(&mut own), "it asked at once, and goes last");
@@ -85,6 +87,22 @@ fn a_caller_that_comes_once_behind_others_is_told_that_they_wait() {
     let text = "left to other clients, which have waited for longer";
     assert!(told.to_string().starts_with(text), "{told}");
     drop(other);
+}
+
+#[test]
+fn a_permit_that_was_held_briefly_stays_with_its_process() {
+    let first = Scene::new();
+    let mut own = [0; 5].map(|_| first.acquire(&waiting_for_one_of(2)));
+    let mut held: Vec<_> = own[..2].iter_mut().map(acquired).collect();
+    assert!(own[2..].iter_mut().all(is_waiting));
+    let mut other = first.another().waits(&waiting_for_one_of(2));
+    drop(held.pop());
+    let brief = acquired(&mut own[2]);
+    assert!(is_waiting(&mut own[3]));
+    first.clock.advance(HANDOVER_TIME);
+    drop(brief);
+    assert!(is_waiting(&mut own[3]), "the streak is spent");
+    acquired(&mut other);
 }
 
 /// Once a client ahead has come, the next release ends the pause.

@@ -46,9 +46,14 @@ impl Site {
 
     /// Lets a client ask, which waits for `advice` ms if it is refused. Without a name it does not wait.
     fn ask(&mut self, name: &str, advice: u64) -> Value {
+        self.ask_with(name, advice, &[])
+    }
+
+    fn ask_with(&mut self, name: &str, advice: u64, more: &[&[u8]]) -> Value {
         let keys = [PERMITS[0], PERMITS[1], QUEUE];
         let (advice, client) = (advice.to_string(), name_of(name));
         let arguments = ["a token", "3600000", &advice, &client].map(str::as_bytes);
+        let arguments = [&arguments, more].concat();
         let answer = ACQUIRE_PERMIT.run(&mut self.store, &keys, &arguments);
         for key in PERMITS {
             if self.store.says(key, b"a token") {
@@ -249,4 +254,17 @@ fn a_queue_of_another_form_counts_for_nothing() {
     site.release(0);
     assert_eq!(site.waits("a"), Value::Int(1));
     assert!(!site.has_queue());
+}
+
+#[test]
+fn a_client_in_a_streak_goes_ahead_of_all_and_calls_nobody() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    site.release(0);
+    assert_eq!(site.ask_with("b", ADVICE, &[b"streak"]), Value::Int(1));
+    site.pass(ADVICE - 1);
+    site.release(1);
+    assert_eq!(site.waits("b"), FOR_OTHERS, "a waits");
 }
