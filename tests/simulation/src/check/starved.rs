@@ -8,6 +8,7 @@ use redlock_core::quorum::majority;
 
 use super::Broken;
 use crate::history::{History, Inner, Invariant, LeaseRecord, Served, is_granted};
+use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::{CallId, ProcessId};
 
 /// The time in which a caller comes for a permit that is free: half of the time for which a node keeps it for the caller.
@@ -28,19 +29,22 @@ pub(crate) struct Wait {
 #[derive(Default)]
 struct Passed {
     streaks: usize,
-    /// When the last streak began, and when it is spent.
+    /// When the last streak began.
     began: Duration,
-    spent: Duration,
+    /// When the last attempt of the streak may begin.
+    ends: Duration,
 }
 
 impl Passed {
-    /// Counts a lease that was got `now`. A streak may last until `longest` after its beginning.
-    fn count(&mut self, now: Duration, longest: Duration) {
-        if self.streaks == 0 || now > self.spent {
+    /// Counts a lease that was got `now` by an attempt that began at `staked_at`. A release in a streak, which may last for
+    /// `longest`, lets the next attempt go ahead. That one may have to wait for the end of an attempt that is under way.
+    fn count(&mut self, staked_at: Duration, now: Duration, longest: Duration) {
+        if self.streaks == 0 || staked_at > self.ends {
             self.streaks += 1;
             self.began = now;
         }
-        self.spent = self.spent.max(self.began + longest);
+        let last = self.began + longest + DEFAULT_NODE_TIMEOUT;
+        self.ends = self.ends.max(last);
     }
 }
 
@@ -106,7 +110,7 @@ impl History {
                 continue;
             };
             let passed = wait.passed_by.entry(process).or_default();
-            passed.count(new.returned_at, longest);
+            passed.count(staked_at, new.returned_at, longest);
             inner.coverage.passed_over += 1;
             if passed.streaks > needed {
                 let text = format!(
