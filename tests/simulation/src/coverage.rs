@@ -35,6 +35,8 @@ counts! {
     acquired_several,
     /// … of permits.
     acquired_permits,
+    /// … before a caller of another process that waited.
+    passed_over,
     /// Nodes that granted other permits than the majority.
     strayed,
     /// … and told so once there was a lease.

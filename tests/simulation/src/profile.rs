@@ -88,6 +88,13 @@ pub struct Rules {
     pub most_ahead: Option<Duration>,
 }
 
+impl Rules {
+    /// For how long callers of one process may have a lock one after another if an acquisition takes `trip`.
+    pub(crate) fn longest_streak(&self, trip: Duration) -> Duration {
+        self.handover_time.max(trip * 8)
+    }
+}
+
 /// How many of everything, and how often what fails.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {

@@ -1,6 +1,7 @@
 //! A simulated Redis server: core's in-process store, which is held against a real server by a
 //! test, with a clock of its own and a way to die.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -70,6 +71,8 @@ struct State {
     memory: MemoryNode,
     /// Those who want to know what becomes of keys.
     lookouts: Vec<Lookout>,
+    /// When the first of some permits becomes free, or has become free if one is; by their keys.
+    free_from: BTreeMap<Resource, Duration>,
     saved: Option<MemoryNode>,
     is_up: bool,
     hangs_until: Duration,
@@ -107,6 +110,7 @@ impl Server {
             state: Mutex::new(State {
                 memory,
                 lookouts: Vec::new(),
+                free_from: BTreeMap::new(),
                 saved: None,
                 is_up: true,
                 hangs_until: Duration::ZERO,
@@ -254,6 +258,40 @@ impl Server {
         left.map(|left| now.saturating_add(left))
     }
 
+    /// Since when a permit is free that `operation` may take.
+    fn free_since(&self, operation: &Operation) -> Option<Duration> {
+        let keys = operation.keys();
+        let all = operation.is_of_permits().then(|| keys.clone())?;
+        let from = self.first_free(&all);
+        let from = *self.lock().free_from.entry(all).or_insert(from);
+        (from <= self.history.world.now()).then_some(from)
+    }
+
+    /// Notes which permits are free after an operation.
+    fn follow_permits(&self) {
+        let mut followed = std::mem::take(&mut self.lock().free_from);
+        for (keys, from) in &mut followed {
+            let now = self.first_free(keys);
+            let is_free = now <= self.history.world.now();
+            *from = if is_free { now.min(*from) } else { now };
+        }
+        self.lock().free_from = followed;
+    }
+
+    /// When the first of `keys` is free if nothing happens to them.
+    fn first_free(&self, keys: &Resource) -> Duration {
+        let (memory, now) = (self.memory(), self.history.world.now());
+        let free_from = |key| {
+            let left = memory.remaining(key)?;
+            Some(
+                self.clock
+                    .common_time(self.clock.now().saturating_add(left)),
+            )
+        };
+        let each = keys.names().map(|key| free_from(key).unwrap_or(now));
+        each.min().unwrap_or(now)
+    }
+
     fn key_report(&self, gone_at: Option<Moment>) -> KeyReport {
         gone_at.map_or(KeyReport::Free, |at| {
             KeyReport::Held(Remaining::Expires(at.saturating_since(self.clock.now())))
@@ -297,6 +335,7 @@ impl Server {
         let (before, counted) = (values(), counters());
         let lasting = shortest(&memory, operation);
         let shared = self.shared(&self.history.rules, operation);
+        let free_since = self.free_since(operation);
         let answer = memory.serve(&operation.call);
         let vote = operation.call.vote(answer.clone());
         let served = Served {
@@ -310,11 +349,13 @@ impl Server {
             counted,
             counts: counters(),
             is_shortened: shortest(&memory, operation) < lasting,
+            free_since,
             shared: shared
                 .zip(self.shared(&self.history.rules, operation))
                 .map(<[_; 2]>::from),
         };
         self.history.served(&served);
+        self.follow_permits();
         self.tell();
         answer
     }

@@ -108,8 +108,9 @@ const WILD: [&str; 5] = [
 
 const FORGETFUL: [&str; 4] = ["wiped", "rolled_back", "quarantined", "forgotten"];
 
-const PERMITS: [&str; 12] = [
+const PERMITS: [&str; 13] = [
     "acquired_permits",
+    "passed_over",
     "strayed",
     "strayed_late",
     "contended",

@@ -20,6 +20,9 @@ const MARKED: Duration = Duration::from_secs(60);
 /// Three of the longest retry delay, and more.
 const LONGEST_ADVICE: Duration = Duration::from_secs(1);
 
+/// A client's place in the queue for a permit is kept for 10 s after it has waited, and for as long as it waits.
+const LONGEST_PLACE: Duration = Duration::from_secs(20);
+
 /// An idle counter is kept for an hour, and for as long as it is ahead of its node's clock.
 const LONGEST_RECORD: Duration = Duration::from_secs(60 * 60 + 10);
 
@@ -205,6 +208,7 @@ fn bound_of(key: &str) -> Option<Bound> {
     let (longest, passes) = match kind.split(':').next()? {
         "" | "permit" | "readers" => (LONGEST_TTL, true),
         "intent" | "turn" => (LONGEST_ADVICE, true),
+        "queue" => (LONGEST_PLACE, false),
         "fence" => (LONGEST_RECORD, false),
         "queue" => (LONGEST_QUEUE, false),
         _ => return None,
@@ -256,6 +260,7 @@ mod tests {
             ("r", hour),
             ("redlock:intent:{r}", LONGEST_TTL),
             ("redlock:turn:{r}", LONGEST_TTL),
+            ("redlock:queue:{r}", hour),
             ("redlock:permit:2:{r}", hour),
             ("redlock:readers:{r}", hour),
             ("redlock:queue:{r}", hour),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Moment;
+use crate::plan::Kind;
 
 /// The worker, and a number that it gives out once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,8 +31,9 @@ pub(crate) struct Held {
     pub(crate) lease: LeaseId,
     /// The names that are locked. One permit of several is a name of its own.
     pub(crate) names: Vec<String>,
-    /// Other readers may hold the names as well.
-    pub(crate) is_reader: bool,
+    pub(crate) kind: Kind,
+    /// When the caller came.
+    pub(crate) came: Moment,
     /// The winning attempt began then or later.
     pub(crate) began: Moment,
     /// The acquisition had returned by then.
@@ -41,4 +43,19 @@ pub(crate) struct Held {
     /// release before it wrote that it leaves.
     pub(crate) until: Moment,
     pub(crate) token: Option<u64>,
+}
+
+impl Held {
+    /// Returns true if other readers may hold the names as well.
+    pub(crate) fn is_reader(&self) -> bool {
+        self.kind == Kind::Reader
+    }
+
+    /// Returns the kind of the lock, as the table names it.
+    pub(crate) fn sort(&self) -> String {
+        match (self.kind, self.token) {
+            (Kind::Plain, Some(_)) => "Fenced".to_owned(),
+            (kind, _) => format!("{kind:?}"),
+        }
+    }
 }

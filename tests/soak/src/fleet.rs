@@ -100,6 +100,11 @@ impl Fleet {
         for worker in &self.workers {
             worker.signal(Signal::TERM);
         }
+        self.ended().await
+    }
+
+    /// Waits until all workers have ended, and says what was wrong with any.
+    pub(crate) async fn ended(self) -> Vec<String> {
         let mut wrong = Vec::new();
         for worker in &self.workers {
             let status = worker.wait(END).await;

@@ -14,6 +14,7 @@ use redlock_runtime::{LeaseHandle, LockBuilder, LockError, election, lock};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::annotated::{fenced, one_of_several, reading, renewed, writing};
+use crate::clock::{Moment, now};
 use crate::event::Event;
 use crate::journal::{Journal, Visit};
 use crate::plan::{Ending, Kind, PERMITS, Plan, Stall, Style};
@@ -27,6 +28,7 @@ pub(crate) struct Holder {
     journal: Arc<Journal>,
     store: Arc<PathBuf>,
     pub(crate) plan: Plan,
+    came: Moment,
     /// It has been in its body.
     has_entered: AtomicBool,
 }
@@ -40,6 +42,7 @@ impl Holder {
             journal: Arc::clone(journal),
             store: Arc::clone(store),
             plan,
+            came: now(),
             has_entered: AtomicBool::new(false),
         }
     }
@@ -167,7 +170,7 @@ impl Holder {
     /// The body. Whatever cuts it off, it is dropped before the lease is released.
     pub(crate) async fn work(&self, lease: LeaseHandle) {
         let plan = &self.plan;
-        let mut visit = Visit::enter(&self.journal, plan, lease.clone());
+        let mut visit = Visit::enter(&self.journal, plan, self.came, lease.clone());
         self.has_entered.store(true, Ordering::Relaxed);
         self.journal.count(format!("acquisitions: {:?}", plan.kind));
         // What a store does for a holder that reads first: the token is known before the work.

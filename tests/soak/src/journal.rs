@@ -60,13 +60,19 @@ pub(crate) struct Visit {
 
 impl Visit {
     /// The first thing that a holder does.
-    pub(crate) fn enter(journal: &Arc<Journal>, plan: &Plan, lease: LeaseHandle) -> Self {
+    pub(crate) fn enter(
+        journal: &Arc<Journal>,
+        plan: &Plan,
+        came: Moment,
+        lease: LeaseHandle,
+    ) -> Self {
         // In this order: the clock first, and then what counts from it. See `check`.
         let entered = now();
         let held = Held {
             lease: LeaseId(journal.worker, journal.next.fetch_add(1, Ordering::Relaxed)),
             names: plan.names_of(lease.permit()),
-            is_reader: plan.is_reader(),
+            kind: plan.kind,
+            came,
             began: entered.saturating_sub(nanos(lease.held_for())),
             entered,
             until: entered + nanos(lease.validity()),

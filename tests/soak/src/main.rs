@@ -2,6 +2,10 @@
 //! processes fail at random for a given time. At the end the history that all of them wrote is
 //! checked for two holders at once, for fencing tokens out of order, and for keys left behind.
 //!
+//! Before the faults there is a rush: for ten seconds callers of all processes want one lock of each kind again and
+//! again, and none of them may starve (`rush.rs`). The table has the longest wait of each kind, in the rush and under
+//! faults. Faults may keep a caller waiting for as long as they last, so nothing is expected of the latter.
+//!
 //! ```console
 //! $ cargo run --release -p redlock-soak -- --seconds 300 --processes 4 --nodes 5 --seed 1
 //! ```
@@ -22,6 +26,7 @@ mod journal;
 mod options;
 mod plan;
 mod report;
+mod rush;
 mod soak;
 mod store;
 mod worker;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use redlock_runtime::parameters::OnLost;
+use serde::{Deserialize, Serialize};
 
 use crate::options::{Options, resource_name};
 
@@ -15,11 +16,17 @@ pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
 /// How many permits a resource has for those that want one of several.
 pub(crate) const PERMITS: u32 = 3;
 
+/// How long callers of a rush hold a lock: for longer than a streak, so that each holder has to release it.
+const RUSH_HOLD: Duration = Duration::from_millis(50);
+
+/// Longer than a rush.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// The most names of one lock.
 const MOST_NAMES: u32 = 3;
 
 /// Which kind of lock the holder takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Plain,
     Sets,
@@ -163,6 +170,31 @@ impl Plan {
                 .random_bool(0.16)
                 .then(|| Duration::from_micros(rng.random_range(0..40_000))),
             pause: Duration::from_micros(rng.random_range(0..10_000)),
+        }
+    }
+
+    /// One of many callers in a rush, which waits for as long as it takes.
+    pub(crate) fn patient(name: String, kind: Kind, is_fenced: bool) -> Self {
+        Self {
+            kind,
+            names: vec![name.clone()],
+            locked: vec![name],
+            style: Style::Run,
+            ttl: LONGEST_TTL,
+            is_fenced,
+            max_hold: None,
+            min_validity: 0.0,
+            retries: 0,
+            wait: Some(PATIENCE),
+            retry_delay: Duration::from_millis(100),
+            stall: None,
+            hold: RUSH_HOLD,
+            extension: None,
+            blocks: false,
+            on_lost: OnLost::Cancel,
+            ending: Ending::Release,
+            cut: None,
+            pause: Duration::ZERO,
         }
     }
 

@@ -15,6 +15,7 @@ use crate::fleet::{Fleet, WorkerFault};
 use crate::history::Shared;
 use crate::options::Options;
 use crate::report::Report;
+use crate::rush::starved;
 use crate::store;
 use crate::worker::Orders;
 
@@ -49,13 +50,20 @@ pub(crate) async fn run(options: &Options) -> Report {
     store::serve(&store);
     let history = Shared::default();
     let cluster = Arc::new(Cluster::start(options.nodes).await);
-    let orders = Orders {
+    let mut orders = Orders {
         worker: 0,
         options: options.clone(),
         journal: dir.path().join("worker"),
         store,
         urls: cluster.urls(),
+        rushes: !options.is_sabotaged,
     };
+    let mut wrong = Vec::new();
+    if orders.rushes {
+        wrong = Fleet::start(orders.clone(), &history).await.ended().await;
+        orders.worker = options.processes;
+        orders.rushes = false;
+    }
     let fleet = Fleet::start(orders, &history).await;
 
     let began = Instant::now();
@@ -72,7 +80,7 @@ pub(crate) async fn run(options: &Options) -> Report {
     let (calm, calmed) = (now(), Instant::now());
     found.extend(still_there(LIVELY, || stuck_since(calm, options, &history)).await);
     let recovery = calmed.elapsed();
-    let wrong = fleet.stop().await;
+    wrong.extend(fleet.stop().await);
     found.extend(wrong.into_iter().map(Violation::Worker));
     let leaked = cluster.keys_leaked().await;
     found.extend(leaked.into_iter().map(Violation::Leak));
@@ -80,6 +88,7 @@ pub(crate) async fn run(options: &Options) -> Report {
     let mut history = std::mem::take(&mut *history.lock());
     history.catch_up();
     found.extend(violations(&history));
+    found.extend(starved(&mut history));
     let kept = (!found.is_empty()).then(|| dir.path().to_owned());
     if kept.is_some() {
         std::mem::forget(dir);

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use redlock_runtime::Config;
 use redlock_runtime::parameters::LockOptions;
 use serde::{Deserialize, Serialize};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::sleep;
@@ -20,6 +20,7 @@ use crate::holder::{Holder, Planned};
 use crate::journal::Journal;
 use crate::options::Options;
 use crate::plan::{LONGEST_TTL, Plan};
+use crate::rush;
 
 /// What the parent calls this program with in the place of options.
 pub(crate) const COMMAND: &str = "worker";
@@ -35,16 +36,27 @@ pub(crate) struct Orders {
     pub(crate) journal: PathBuf,
     pub(crate) store: PathBuf,
     pub(crate) urls: Vec<String>,
+    /// Waits in a rush while nothing fails, and ends by itself.
+    pub(crate) rushes: bool,
 }
 
-/// Runs until SIGTERM.
+/// Runs until SIGTERM, or until the end of a rush.
 pub(crate) async fn run(orders: Orders) {
-    let mut terminate = signal(SignalKind::terminate()).expect("a signal that can be caught");
+    let terminate = signal(SignalKind::terminate()).expect("a signal that can be caught");
     let journal = Arc::new(Journal::open(&orders.journal, orders.worker));
     let redlock = redlock_runtime::init(config(&orders)).await;
     let redlock = redlock.expect("a configuration of ours");
     println!("{READY}");
 
+    if orders.rushes {
+        rush::run(&orders, &journal).await;
+    } else {
+        run_lanes(&orders, &journal, terminate).await;
+    }
+    println!("{}", redlock.shutdown().await);
+}
+
+async fn run_lanes(orders: &Orders, journal: &Arc<Journal>, mut terminate: Signal) {
     let (stop, stopped) = watch::channel(false);
     let mut lanes = JoinSet::new();
     for lane in 0..orders.options.tasks {
@@ -52,7 +64,7 @@ pub(crate) async fn run(orders: Orders) {
         let seed = seed ^ (u64::from(orders.worker) << 32) ^ (u64::from(lane) << 16);
         lanes.spawn(run_lane(
             orders.clone(),
-            Arc::clone(&journal),
+            Arc::clone(journal),
             StdRng::seed_from_u64(seed),
             stopped.clone(),
         ));
@@ -60,7 +72,6 @@ pub(crate) async fn run(orders: Orders) {
     terminate.recv().await;
     stop.send_replace(true);
     lanes.join_all().await;
-    println!("{}", redlock.shutdown().await);
 }
 
 fn config(orders: &Orders) -> Config {
@@ -103,7 +114,7 @@ async fn run_lane(
 }
 
 /// A task ends as planned, or something is wrong with the library or with the soak.
-fn judge(journal: &Journal, ended: Result<(), JoinError>) {
+pub(crate) fn judge(journal: &Journal, ended: Result<(), JoinError>) {
     let Err(error) = ended else { return };
     let text = error.to_string();
     if error.is_panic() && !error.into_panic().is::<Planned>() {

@@ -15,7 +15,7 @@ pub(crate) struct Chain {
     /// When the first of the holders got it.
     since: Duration,
     /// The time that the last acquisition took.
-    trip: Duration,
+    pub(super) trip: Duration,
 }
 
 impl History {
@@ -51,7 +51,7 @@ impl History {
             .left_at
             .map(|left_at| on_clock(clock, since, left_at));
         let id = &attempt.short_id;
-        let longest = self.rules.handover_time.max(trip * 8);
+        let longest = self.rules.longest_streak(trip);
         if lasted.is_some_and(|lasted| lasted >= longest) {
             let text = format!("{id} was handed over after {lasted:?}");
             broken.push((Invariant::Hogged, text));

@@ -7,6 +7,7 @@ mod handover;
 mod line;
 mod served;
 mod sharing;
+mod starved;
 mod strayed;
 mod tokens;
 mod told;
@@ -30,6 +31,7 @@ use crate::world::{CallId, ProcessId};
 pub(crate) use ending::Promised;
 pub(crate) use handover::Chain;
 pub(crate) use line::LONGEST_BREAK;
+pub(crate) use starved::Wait;
 
 pub(crate) type Broken = Vec<(Invariant, String)>;
 
@@ -95,6 +97,7 @@ impl History {
             };
             self.check_granted(inner, &new, validity, &mut broken);
             new.chain = self.check_line(inner, &new, is_taken_over, &mut broken);
+            self.check_starved(inner, &new, &mut broken);
             if let Some(line) = inner.queues.get_mut(&inner.calls[call].line) {
                 line.held += 1;
             }

@@ -8,6 +8,7 @@ use redlock_core::error::AcquireError;
 use redlock_core::{Request, Resource};
 
 use super::{History, Inner, Invariant, Told};
+use crate::check::Wait;
 use crate::clock::SkewedClock;
 use crate::operation::is_shared;
 use crate::world::{CallId, ProcessId};
@@ -34,6 +35,8 @@ pub(crate) struct Call {
     pub(crate) attempts: Vec<usize>,
     /// What its present watch was told.
     pub(crate) told: Told,
+    /// It waits for a permit, and was there whenever one was free.
+    pub(crate) wait: Wait,
     /// How many of them may be owed to reports that the lock was free.
     pub(crate) woken: u32,
     /// No time passed in its last poll.
@@ -89,6 +92,7 @@ impl History {
             stalled_until: Duration::ZERO,
             attempts: Vec::new(),
             told: Told::default(),
+            wait: Wait::default(),
             woken: 0,
             is_prompt: false,
         });
@@ -243,6 +247,7 @@ impl History {
                 inner.coverage.woken += u64::from(is_owed && is_early);
             }
             inner.calls[call].attempts.push(attempt);
+            inner.attempts[attempt].call = Some(call);
             self.check_storm(inner, call, now, &mut broken);
         }
         self.stir(&id);

@@ -47,6 +47,8 @@ pub enum Invariant {
     Unfenced,
     /// A caller was given the lock before another one of its process that had come earlier.
     Overtaken,
+    /// A process got permits again and again before a caller of another one that waited and was at hand.
+    Starved,
     /// Callers stood in line, and no caller used the turn.
     Idle,
     /// A caller asked the nodes more often than it had a reason to.

@@ -19,6 +19,7 @@ use redlock_core::{LeaseHandle, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, on_clock};
 pub use invariant::{Invariant, Violation};
+pub(crate) use record::is_granted;
 pub use record::{Served, SharedState};
 pub(crate) use reports::{Report, Told, Watching};
 
@@ -62,6 +63,8 @@ pub(crate) struct Attempt {
     pub(crate) short_id: String,
     pub(crate) staked_at: Duration,
     pub(crate) ttl: Duration,
+    /// The caller that made it.
+    pub(crate) call: Option<CallId>,
     /// The lease that its process left for it: this attempt came behind the release, without a break.
     pub(crate) follows: Option<usize>,
     pub(crate) seats: Vec<Seat>,
@@ -77,6 +80,8 @@ pub(crate) struct Attempt {
     pub(crate) is_told: bool,
     /// The times at which grants reached the client, and the permit that was granted.
     pub(crate) votes: Vec<(Duration, Option<u16>)>,
+    /// The seats at which no permit was left once it was granted one, as bits.
+    pub(crate) took_last: u64,
     /// The permits that it did not win, once their release was sent.
     rest: Option<Resource>,
     /// The keys of all permits of which it may get one.

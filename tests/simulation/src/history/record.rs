@@ -33,6 +33,8 @@ pub struct Served<'a> {
     pub counts: Vec<u64>,
     /// An extension let keys live for less than before.
     pub is_shortened: bool,
+    /// When the first of the permits became free that were free before; for an attempt at one of several.
+    pub free_since: Option<Duration>,
     /// What there is of readers and writers before and after.
     pub shared: Option<[SharedState; 2]>,
 }
@@ -55,6 +57,7 @@ impl Attempt {
             short_id: operation.token().short_id().to_owned(),
             staked_at: now,
             ttl: Duration::ZERO,
+            call: None,
             follows: None,
             seats: vec![Seat::default(); nodes],
             voted: 0,
@@ -63,6 +66,7 @@ impl Attempt {
             majority_held_at: None,
             is_told: false,
             votes: Vec::new(),
+            took_last: 0,
             rest: None,
             permits: None,
             released_at: None,
@@ -195,7 +199,11 @@ impl History {
                 if usize::try_from(attempt.knows_held.count_ones()).is_ok_and(|held| held >= needed)
                 {
                     attempt.majority_held_at.get_or_insert(now);
+                    if let Some(call) = attempt.call {
+                        inner.begin_wait(call, self.rules.nodes, now);
+                    }
                 }
+                return;
             }
         }
         if !is_granted(answer) {
@@ -248,6 +256,9 @@ impl History {
             inner.next += 1;
             let place = inner.next;
             inner.coverage.late += u64::from(served.is_late);
+            if operation.is_of_permits() {
+                self.note_permit_asked(&mut inner, served);
+            }
             let Some(attempt) = inner.known(operation.token().as_bytes()) else {
                 return;
             };

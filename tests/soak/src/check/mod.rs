@@ -30,6 +30,8 @@
 //!
 //! **Store.** It takes tokens in order. A holder whose token is refused and whose lease is still valid
 //! afterwards has found someone who was let in too early.
+//!
+//! **Starvation** is looked for in a [rush](crate::rush), while nothing fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,6 +47,8 @@ pub(crate) enum Violation {
     TokenOrder(LeaseId, LeaseId),
     /// The store refused a lease that was valid, because of this token.
     Unfit(LeaseId, u64),
+    /// This caller was overtaken by so many leases of other processes in a rush.
+    Starved(LeaseId, usize),
     /// A key whose holder has ended, as the node describes it.
     Leak(String),
     /// Nobody got this resource again after the faults had ended.
@@ -69,7 +73,7 @@ impl Violation {
             Self::Overlap(one, other)
             | Self::SameToken(one, other)
             | Self::TokenOrder(one, other) => vec![*one, *other],
-            Self::Unfit(lease, _) => vec![*lease],
+            Self::Unfit(lease, _) | Self::Starved(lease, _) => vec![*lease],
             _ => Vec::new(),
         }
     }
@@ -97,7 +101,7 @@ pub(crate) fn violations(history: &History) -> BTreeSet<Violation> {
 
 /// Compares two leases on one name, of which `before` entered first.
 fn violated_by(before: &Held, later: &Held) -> [Option<Violation>; 3] {
-    if before.is_reader && later.is_reader {
+    if before.is_reader() && later.is_reader() {
         return [None, None, None];
     }
     let are_valid = [before, later].iter().all(|held| held.entered < held.until);

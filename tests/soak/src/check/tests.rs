@@ -3,6 +3,7 @@
 use super::*;
 use crate::clock::Moment;
 use crate::event::Event;
+use crate::plan::Kind;
 
 const ONE: LeaseId = LeaseId(1, 1);
 const TWO: LeaseId = LeaseId(2, 1);
@@ -14,7 +15,8 @@ fn held(lease: LeaseId, names: &str, moments: [Moment; 3], token: impl Into<Opti
     Held {
         lease,
         names: names.chars().map(String::from).collect(),
-        is_reader: false,
+        kind: Kind::Plain,
+        came: began,
         began,
         entered,
         until,
@@ -24,7 +26,7 @@ fn held(lease: LeaseId, names: &str, moments: [Moment; 3], token: impl Into<Opti
 
 fn reader(lease: LeaseId, moments: [Moment; 3], token: impl Into<Option<u64>>) -> Held {
     Held {
-        is_reader: true,
+        kind: Kind::Reader,
         ..held(lease, "r", moments, token)
     }
 }

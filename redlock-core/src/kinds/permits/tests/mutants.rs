@@ -25,4 +25,15 @@ mutants! {
         acquire_permit { store.set_nx(key, token, parse_integer(arguments[1])?)? } => {
             store.set(key, token, parse_integer(arguments[1])?).is_ok()
         };
+
+    "a-node-ignores-the-queue" breaks Starved in Permits:
+        acquire_permit { free.len() <= queue.ahead } => { false };
+
+    "a-client-that-was-served-keeps-its-place" breaks Starved in Permits:
+        Queue::record_served { self.lines.push(line_of(self.client, now)) } => {
+            self.lines.insert(self.place.unwrap_or(0), line_of(self.client, now))
+        };
+
+    "a-refused-client-goes-to-the-end" breaks Starved in Permits:
+        Queue::record_refused { self.place.unwrap_or(self.lines.len()) } => { self.lines.len() };
 }
