@@ -26,9 +26,6 @@ const LONGEST_PLACE: Duration = Duration::from_secs(20);
 /// An idle counter is kept for an hour, and for as long as it is ahead of its node's clock.
 const LONGEST_RECORD: Duration = Duration::from_secs(60 * 60 + 10);
 
-/// A node keeps the queue of clients that want a permit for so long after its last change.
-const LONGEST_QUEUE: Duration = Duration::from_secs(20);
-
 /// After so long without an answer a node is asked again.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -210,7 +207,6 @@ fn bound_of(key: &str) -> Option<Bound> {
         "intent" | "turn" => (LONGEST_ADVICE, true),
         "queue" => (LONGEST_PLACE, false),
         "fence" => (LONGEST_RECORD, false),
-        "queue" => (LONGEST_QUEUE, false),
         _ => return None,
     };
     Some(Bound { longest, passes })
