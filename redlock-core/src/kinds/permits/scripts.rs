@@ -46,7 +46,6 @@ struct Queue<'a> {
     waits_until: Option<i64>,
     /// The lines of other clients.
     lines: Vec<Vec<u8>>,
-    has_waiters: bool,
     /// The number of clients that wait ahead of this one.
     ahead: usize,
 }
@@ -64,7 +63,6 @@ impl<'a> Queue<'a> {
             place: None,
             waits_until: None,
             lines: Vec::new(),
-            has_waiters: false,
             ahead: 0,
         };
         for line in found.chunks_exact(LINE) {
@@ -76,7 +74,6 @@ impl<'a> Queue<'a> {
                 continue;
             }
             let waits = until > now;
-            queue.has_waiters |= waits;
             if waits && queue.place.is_none() {
                 queue.ahead += 1;
                 if queue.ahead <= called {
@@ -90,11 +87,9 @@ impl<'a> Queue<'a> {
         queue
     }
 
-    /// Records that the client was served `now`. A queue in which nobody waits is over.
+    /// Records that the client was served `now`, unless the queue has no other client.
     fn record_served(&mut self, now: i64) {
-        if !self.has_waiters {
-            self.lines.clear();
-        } else if !self.client.is_empty() {
+        if !self.lines.is_empty() && !self.client.is_empty() {
             self.lines.push(line_of(self.client, now));
         }
     }
@@ -175,10 +170,6 @@ fn leave_queue(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
     if !matches!(store.get(key), Ok(Some(_))) {
         return Ok(Value::Int(-1));
     }
-    let mut queue = Queue::read(store, key, arguments[0], 0);
-    if !queue.has_waiters {
-        queue.lines.clear();
-    }
-    queue.write(store);
+    Queue::read(store, key, arguments[0], 0).write(store);
     Ok(Value::Int(1))
 }

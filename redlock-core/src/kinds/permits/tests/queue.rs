@@ -150,6 +150,21 @@ fn a_client_that_comes_again_goes_ahead_of_one_served_since() {
 }
 
 #[test]
+fn a_grant_keeps_the_places_of_others_while_nobody_waits() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    site.release(0);
+    assert_eq!(site.waits("a"), Value::Int(1));
+    site.release(1);
+    assert_eq!(site.waits("b"), Value::Int(2));
+    assert_eq!(site.waits("b"), held("a"));
+    site.release(0);
+    assert_eq!(site.waits("a"), Value::Int(1), "b was served since");
+}
+
+#[test]
 fn a_client_that_does_not_come_when_called_loses_its_turn() {
     let mut site = Site::full();
     for name in ["a", "b", "c"] {
@@ -217,6 +232,9 @@ fn a_client_alone_leaves_no_queue() {
     site.release(1);
     assert_eq!(site.waits("a"), Value::Int(2));
     assert!(!site.has_queue());
+    site.waits("a");
+    site.leaves("a");
+    assert!(!site.has_queue());
 }
 
 #[test]
@@ -230,8 +248,6 @@ fn a_client_that_leaves_goes_out_of_the_queue() {
     site.release(0);
     assert_eq!(site.waits("c"), FOR_OTHERS, "b still waits");
     assert_eq!(site.waits("b"), Value::Int(1));
-    site.leaves("c");
-    assert!(!site.has_queue());
 }
 
 #[test]
