@@ -1,5 +1,6 @@
 //! The scripts of permits, with their twins.
 
+use crate::kinds::exclusive::scripts::RELEASE;
 use crate::node::script::Script;
 use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
@@ -22,6 +23,18 @@ pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
     leave_queue,
 )
 .shaped("queue", "client");
+
+/// Deletes the permits that a winner does not need, and makes its client the last one in the queue.
+pub(crate) static RELEASE_OTHERS: Script = Script::loaded(
+    "release-others",
+    concat!(
+        include_str!("queue.lua"),
+        include_str!("release_others.lua"),
+        include_str!("../exclusive/release.lua")
+    ),
+    release_others,
+)
+.shaped("lock+ queue", "token client");
 
 /// The time in ms that a client has for a permit which is free for it, once another client has asked.
 pub(super) const CALL: i64 = 100;
@@ -172,4 +185,17 @@ fn leave_queue(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
     }
     Queue::read(store, key, arguments[0], 0).write(store);
     Ok(Value::Int(1))
+}
+
+fn release_others(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let [permits @ .., key] = keys else {
+        return Ok(Value::Int(0));
+    };
+    let [token, client] = [arguments[0], arguments[1]];
+    if !client.is_empty() && matches!(store.get(key), Ok(Some(_))) {
+        let mut queue = Queue::read(store, key, client, 0);
+        queue.record_served(store.millis());
+        queue.write(store);
+    }
+    Ok(RELEASE.run(store, permits, &[token]))
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::env::Moment;
-use crate::kinds::permits::scripts::{ACQUIRE_PERMIT, CALL, LEAVE_QUEUE};
+use crate::kinds::permits::scripts::{ACQUIRE_PERMIT, CALL, LEAVE_QUEUE, RELEASE_OTHERS};
 use crate::node::{Store, Value};
 
 const PERMITS: [&[u8]; 2] = [b"r", b"redlock:permit:1:{r}"];
@@ -69,6 +69,12 @@ impl Site {
 
     fn leaves(&mut self, name: &str) -> Value {
         LEAVE_QUEUE.run(&mut self.store, &[QUEUE], &[name_of(name).as_bytes()])
+    }
+
+    /// Lets a client that won the first permit at other nodes release the second one here.
+    fn wins_elsewhere(&mut self, name: &str) -> Value {
+        let arguments = [name, &name_of(name)].map(str::as_bytes);
+        RELEASE_OTHERS.run(&mut self.store, &[PERMITS[1], QUEUE], &arguments)
     }
 
     fn has_queue(&self) -> bool {
@@ -162,6 +168,21 @@ fn a_grant_keeps_the_places_of_others_while_nobody_waits() {
     assert_eq!(site.waits("b"), held("a"));
     site.release(0);
     assert_eq!(site.waits("a"), Value::Int(1), "b was served since");
+}
+
+#[test]
+fn a_client_that_won_elsewhere_goes_behind_all_that_wait() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    assert_eq!(site.wins_elsewhere("a"), Value::Int(0));
+    site.release(0);
+    assert_eq!(site.waits("a"), FOR_OTHERS);
+    assert_eq!(site.waits("b"), Value::Int(1));
+    site.release(1);
+    assert_eq!(site.waits("a"), Value::Int(2));
+    assert_eq!(site.wins_elsewhere("a"), Value::Int(1), "a stray permit");
 }
 
 #[test]
