@@ -40,3 +40,8 @@ local function write(queue)
   end
 end
 
+-- Makes a client with a line the last one, as one that waits no longer. It needs no line if no other has one.
+local function serve(queue, client)
+  if #queue > 0 and queue.till then queue[#queue + 1] = line(client, math.min(queue.till, now())) end
+  write(queue)
+end

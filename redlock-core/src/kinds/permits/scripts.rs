@@ -100,10 +100,13 @@ impl<'a> Queue<'a> {
         queue
     }
 
-    /// Records that the client was served `now`, unless the queue has no other client.
+    /// Makes a client with a line the last one, as one that waits no longer. It needs no line if no other has one.
     fn record_served(&mut self, now: i64) {
-        if !self.lines.is_empty() && !self.client.is_empty() {
-            self.lines.push(line_of(self.client, now));
+        if !self.lines.is_empty()
+            && let Some(until) = self.waits_until
+        {
+            let line = line_of(self.client, until.min(now));
+            self.lines.push(line);
         }
     }
 
@@ -192,7 +195,7 @@ fn release_others(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
         return Ok(Value::Int(0));
     };
     let [token, client] = [arguments[0], arguments[1]];
-    if !client.is_empty() && matches!(store.get(key), Ok(Some(_))) {
+    if matches!(store.get(key), Ok(Some(_))) {
         let mut queue = Queue::read(store, key, client, 0);
         queue.record_served(store.millis());
         queue.write(store);

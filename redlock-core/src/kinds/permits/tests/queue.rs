@@ -285,6 +285,22 @@ fn a_client_that_waits_no_longer_is_forgotten_in_the_end() {
 }
 
 #[test]
+fn clients_that_are_refused_no_more_have_no_queue_in_the_end() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    for _ in 0..12 {
+        for (permit, name) in ["a", "b"].into_iter().enumerate() {
+            site.release(permit);
+            assert!(matches!(site.waits(name), Value::Int(1..)), "{name}");
+        }
+        site.pass(1000);
+    }
+    assert!(!site.has_queue());
+}
+
+#[test]
 fn a_queue_of_another_form_counts_for_nothing() {
     let mut site = Site::full();
     site.store.set(QUEUE, b"by somebody else", 1000).unwrap();
