@@ -73,7 +73,8 @@ impl Site {
 
     /// Lets a client that won the first permit at other nodes release the second one here.
     fn wins_elsewhere(&mut self, name: &str) -> Value {
-        let arguments = [name, &name_of(name)].map(str::as_bytes);
+        let client = name_of(name);
+        let arguments = [name, &client].map(str::as_bytes);
         RELEASE_OTHERS.run(&mut self.store, &[PERMITS[1], QUEUE], &arguments)
     }
 
