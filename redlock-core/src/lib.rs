@@ -66,31 +66,33 @@
 //! No feature is on by default. `tls` adds `rediss://`, `sentinel` adds `redis+sentinel://`, `cluster` adds
 //! `redis+cluster://`. `testing` is for `[dev-dependencies]`: it has what tests of nodes and of the holders of leases
 //! need, in the module `testing` and as methods.
+//!
+//! # Versions
+//! What semantic versioning covers is in the docs of `redlock-runtime`, in its section *Versions*. The types of the `redis`
+//! crate in signatures are those of [`redis::redis`].
 // docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
 mod context;
-#[doc(hidden)]
-pub mod debug;
+mod debug;
 pub mod env;
 pub mod error;
 mod io_thread;
 mod kinds;
 pub mod lease;
-#[doc(hidden)]
-pub mod logging;
+mod logging;
 mod memory;
 mod model;
 pub mod node;
-#[doc(hidden)]
-pub mod panics;
-#[doc(hidden)]
-pub mod process;
+mod panics;
+mod process;
 pub mod quorum;
 pub mod redis;
 pub mod request;
 pub mod restart_check;
+#[doc(hidden)]
+pub mod targets;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod waiting;
@@ -110,4 +112,16 @@ pub mod peek {
 
     pub use crate::client::force_release::ForceReleased;
     pub use crate::quorum::peek::{Holder, LockStatus, Undecided};
+}
+
+/// Has what only the crates of this library use. It is no part of the public API and changes without notice.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::debug::debug_in_part;
+    pub use crate::lease::body::BodyWatch;
+    pub use crate::lease::shutdown::{announce_shutdown, revoke, revoke_and_release};
+    pub use crate::logging::{Throttle, log_caught, log_throttled};
+    pub use crate::node::contract::seat_of;
+    pub use crate::panics::caught;
+    pub use crate::process::{FORKED, is_forked};
 }

@@ -52,8 +52,8 @@
 //! [`FromLockError`]; with `if_locked = "skip"`, a type that implements [`FromSkip`].
 //!
 //! # Locking without an attribute
-//! [`lock()`] begins a [`Lock`], with a setter for each parameter. [`Lock::run`] runs an `async` block under
-//! it, and [`Lock::acquire`] returns the lease.
+//! [`lock()`] begins a [`LockBuilder`], with a setter for each parameter. [`LockBuilder::run`] runs an `async`
+//! block under the lock, and [`LockBuilder::acquire`] returns the lease.
 //!
 //! # Electing a leader
 //! [`election()`] begins a candidate for an office of the fleet, and [`Election::run`](election::Election::run)
@@ -63,14 +63,14 @@
 //! # The lease
 //! A [`Lease`] holds the lock and releases it at its drop. A [`LeaseHandle`] looks at it: what is locked,
 //! for how much longer, and when it is lost. The attribute's `guard = lease` binds the lease, and
-//! [`current()`] finds it from anywhere below the body. Code that relies on its callers' lock asks
+//! [`current_lease`] finds it from anywhere below the body. Code that relies on its callers' lock asks
 //! [`is_held`] or [`assert_held`].
 //!
 //! # Fencing
 //! A process can stand still between its last look at the lease and its write. With `fencing = true` a lock
 //! has a number that is higher than that of every lock before (readers may share one); a store that
 //! refuses smaller numbers than the highest it has seen is safe. The guard is a
-//! [`Fenced`] lease then, and so is the lease of a lock after [`Lock::fencing`]: its token is always there.
+//! [`Fenced`] lease then, and so is the lease of a lock after [`LockBuilder::fencing`]: its token is always there.
 //! [`LeaseHandle::fenced`] asks any other lease.
 //!
 //! # Errors
@@ -99,8 +99,8 @@
 //! locks, and whether the service is [ready](registry::Registry::is_ready), which [`Redlock::ready`] waits
 //! for. The crate `redlock-inspect` shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
 //!
-//! [`Lock::peek`] asks the nodes who holds a lock, also in another process, and a [`note`](Lock::note) tells
-//! them what for.
+//! [`LockBuilder::peek`] asks the nodes who holds a lock, also in another process, and a
+//! [`note`](LockBuilder::note) tells them what for.
 //!
 //! # Testing
 //! [`testing`] is a kit for tests of code that locks. It needs no server.
@@ -116,12 +116,32 @@
 //! | `cluster` | `redis+cluster://`: a Redis Cluster as one node |
 //! | `sentinel` | `redis+sentinel://`: the master that sentinels name |
 //! | `testing` | the kit for tests, for `[dev-dependencies]` |
-//! | `tls` | `rediss://`: connections over TLS |
+//! | `tls` | `rediss://`: connections over TLS. For TLS by a [client of your own](Config::pool_with), `ring` becomes the process's default provider of rustls, if there is none |
 //! | `tower` | a layer that puts each request of a service under a lock |
+//!
+//! A feature changes no text and no behaviour of the rest: it does not matter which ones cargo unifies in a build.
 //!
 //! axum drops a handler if its client hangs up, and so releases its lock. actix-web lets the handler run on
 //! by default, and the lock stays until the body ends; `HttpServer::h1_allow_half_closed(false)` makes it
 //! drop the handler too.
+//!
+//! # Versions
+//! Versions follow [semantic versioning](https://semver.org). A minor version may break before 1.0. Covered are
+//!
+//! * the API, as these pages and those of `redlock-core` show it with any feature;
+//! * the attribute: its parameters and what they mean;
+//! * the configuration: the keys of `redlock.toml`, the variables `REDLOCK_*`, all defaults, and the supported servers;
+//! * what operators see: HTTP statuses, [metrics](guide::reference::metrics) with their labels, spans with their fields,
+//!   and the targets and levels of events;
+//! * the [wire format](guide::reference::wire_format): processes of two versions exclude each other if its number is the
+//!   same, and refuse each other's nodes if it is not. Another number breaks;
+//! * the crates whose types are in signatures. Another major version of one breaks: of [`redis`], which is re-exported
+//!   for [`Config::pool_with`], and with their features of `axum`, `actix-web`, `tower-layer`, `tower-service` and
+//!   `metrics`.
+//!
+//! Not covered are the texts of errors, of events and of `Debug`; what is `doc(hidden)`, and generated code;
+//! `redlock-macros` used by itself; the page and the JSON of `redlock-inspect`. A new parameter, key, metric, event or kind
+//! of error breaks nothing: enums that grow are `non_exhaustive`. The minimum Rust rises in minor versions.
 #![cfg_attr(feature = "testing", doc = "\n[`testing`]: mod@testing")]
 #![cfg_attr(not(feature = "testing"), doc = "\n[`testing`]: #features")]
 // docs.rs says which feature an item needs.
@@ -141,7 +161,7 @@ pub mod lease;
 mod lock;
 pub mod parameters;
 pub mod peek {
-    //! What a majority of the nodes says of a lock: see [`Lock::peek`](crate::Lock::peek).
+    //! What a majority of the nodes says of a lock: see [`LockBuilder::peek`](crate::LockBuilder::peek).
 
     pub use redlock_core::node::Remaining;
     pub use redlock_core::peek::{ForceReleased, Holder, LockStatus, Undecided};
@@ -159,6 +179,8 @@ pub mod tower;
 #[cfg(all(doc, not(doctest)))]
 include!("../guide/pages.rs");
 
+#[doc(no_inline)]
+pub use ::redis;
 pub use redlock_core::Resource;
 #[doc(inline)]
 pub use redlock_core::{env, node, restart_check};
@@ -175,10 +197,10 @@ pub use election::election;
 #[doc(inline)]
 pub use error::LockError;
 pub use init::{Redlock, init};
-pub use lease::chain::{assert_held, current_lease as current, is_held};
+pub use lease::chain::{assert_held, current_lease, is_held};
 #[doc(inline)]
 pub use lease::{Fenced, Lease, LeaseHandle};
-pub use lock::{Lock, lock};
+pub use lock::{LockBuilder, lock};
 pub use registry::signal::shutdown_signal;
 
 /// What the expansion of [`macro@redlock`] uses. It is no part of the public API: it changes
@@ -196,8 +218,8 @@ pub mod __private {
     pub use crate::attribute::handler_response::{Probe, into_response, responder};
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
     pub use crate::call::{CallState, KeepsValueUntilRelease, LeaseSlot, ReturnRules, run_call};
-    pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
-    pub use crate::site::{Registration, Site};
+    pub use crate::parameters::{MinValidity, Mode, OnLost, Remember, Renewal, Wait};
+    pub use crate::site::{Registration, Site, SiteBuilder};
     pub use crate::{Fenced, FromLockError, FromSkip, IntoTime, Lease, LockError};
     pub use crate::{NamesLock, Resource};
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
-use redlock_core::logging::log_caught;
+use redlock_core::internal::log_caught;
 use redlock_core::request::MAX_NOTE_BYTES;
+use redlock_core::targets;
 use tokio::sync::SetOnce;
 use tracing::info;
 
@@ -34,6 +35,8 @@ impl Election {
     /// and the candidate stands again. While other processes lead, or too few
     /// nodes answer, the candidate waits. If this process shuts down, a term is
     /// asked to end first, and its body is cut off after the grace period.
+    ///
+    /// `body` is a function, because each term calls it with its own [`Term`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -182,7 +185,7 @@ impl<'a> Candidate<'a> {
             .on_lost(OnLost::Cancel);
         spec.options = own.above(spec.options);
         // A rate sees the first term only if a zero comes before it.
-        let site = spec.site.site_name();
+        let site = spec.site.name();
         figure!(gauge LEADING { site: site } increment(0));
         figure!(counter TERMS { site: site } increment(0));
         let candidacy = Candidacy {
@@ -281,9 +284,9 @@ impl<'a> Candidate<'a> {
         let elections = &self.registry.shared.elections;
         elections.set_term(self.number, Some(began), Some(fencing_token));
         let LockSpec { site, resource, .. } = &self.spec;
-        let site = site.site_name();
+        let site = site.name();
         info!(
-            site, %resource,
+            target: targets::ELECTION, site, %resource,
             token = term.lease().token_id(), %fencing_token,
             "elected: a term begins",
         );
@@ -321,12 +324,12 @@ impl Drop for RunningTerm<'_> {
         elections.set_term(candidate.number, None, None);
         let length = candidate.now().saturating_since(self.began);
         let LockSpec { site, resource, .. } = &candidate.spec;
-        let site = site.site_name();
+        let site = site.name();
         let lost = term.lease().core.over().map(|over| over.to_string());
         let reason = lost.as_deref().unwrap_or(self.reason);
         figure!(histogram TERM { site: site } record(length));
         log_caught!(info!(
-            site, %resource,
+            target: targets::ELECTION, site, %resource,
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             in_office = length.as_secs_f64(), %reason,
             "a term has ended",

@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::error::LeaseEnd;
-use redlock_core::logging::Throttle;
-use redlock_core::process::{FORKED, is_forked};
+use redlock_core::internal::{FORKED, Throttle, is_forked};
 
 pub use redlock_core::error::{
     Contended, Invalid, LastRun, NodeOutcome, NodeReport, TooLate, Unavailable,
@@ -310,7 +309,7 @@ impl fmt::Display for Reason<'_> {
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ErrorDetails { resource, site, .. } = &*self.details;
-        let (name, reason) = (site.site_name(), Reason(self));
+        let (name, reason) = (site.name(), Reason(self));
         match self.kind() {
             LockErrorKind::Contended(_) => write!(f, "`{resource}` is {reason}"),
             LockErrorKind::Unavailable(_) => {
@@ -327,13 +326,9 @@ impl fmt::Display for LockError {
             }
             LockErrorKind::NotInitialized => write!(
                 f,
-                "`{name}` needs a lock, but redlock is not initialized; {}call \
-                 `redlock_runtime::init(Config::load()?).await` at the start of `main`, and keep what it returns",
-                if cfg!(feature = "testing") {
-                    "make a `redlock_runtime::testing::TestLocks` at the start of the test, or "
-                } else {
-                    ""
-                },
+                "`{name}` needs a lock, but redlock is not initialized; call \
+                 `redlock_runtime::init(Config::load()?).await` at the start of `main`, and keep what it returns; in a \
+                 test, make a `redlock_runtime::testing::TestLocks` first",
             ),
             LockErrorKind::UnknownPool { pool, configured } => write!(
                 f,

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::internal::log_throttled;
 use redlock_core::lease::FencingToken;
-use redlock_core::logging::log_throttled;
+use redlock_core::targets;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tracing::field::Empty;
 use tracing::{Span, debug, info_span};
@@ -46,7 +47,7 @@ impl AcquireTelemetry {
         args: AcquireArgs<'_>,
         journal: Option<&Arc<Journal>>,
     ) -> Self {
-        let (name, resource) = (site.site_name(), &args.request.resource);
+        let (name, resource) = (site.name(), &args.request.resource);
         let kind = args.request.kind.label();
         #[cfg(feature = "metrics")]
         super::metrics::register_zeros(site, kind);
@@ -65,7 +66,7 @@ impl AcquireTelemetry {
 
     /// Records that the caller has the lock, or a share of its caller's lease.
     pub(crate) fn record_acquired(mut self, lease: &LeaseHandle) -> HoldTelemetry {
-        let (site, kind) = (self.site.site_name(), self.kind);
+        let (site, kind) = (self.site.name(), self.kind);
         let (outcome, text) = if self.is_joined {
             ("joined", "joined the lease of a caller")
         } else {
@@ -90,7 +91,7 @@ impl AcquireTelemetry {
         }
         let entered = self.span.enter();
         debug!(
-            %site,
+            target: targets::LOCK, %site,
             resource = %lease.resource(), token = lease.token_id(),
             votes = %votes(), attempts = lease.attempts(), waited = ?lease.waited(),
             "{text}",
@@ -133,7 +134,7 @@ impl AcquireTelemetry {
     fn end(&mut self, outcome: &'static str) {
         self.span.record("redlock.outcome", outcome);
         self.waiting = None;
-        let (site, kind) = (self.site.site_name(), self.kind);
+        let (site, kind) = (self.site.name(), self.kind);
         figure!(counter ACQUISITIONS { site: site, kind: kind, outcome: outcome } increment(1));
     }
 }
@@ -156,17 +157,18 @@ pub(crate) fn record_early_refusal(
     if let Some(journal) = journal {
         journal.begin(site, resource, None).record_refusal(error);
     }
-    let (name, outcome) = (site.site_name(), kind_of(error));
+    let (name, outcome) = (site.name(), kind_of(error));
     let span = span(site, resource, None);
     span.record("redlock.outcome", outcome);
     mark_failed(&span, outcome);
     figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
-    debug!(site = %name, %resource, reason = %Reason(error), "not locked");
+    debug!(target: targets::LOCK, site = %name, %resource, reason = %Reason(error), "not locked");
 }
 
 /// Begins the span of an acquisition. A call that is refused early has no `args`.
 fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>) -> Span {
     info_span!(
+        target: targets::LOCK,
         "redlock.acquire",
         otel.kind = "client",
         otel.status_code = Empty,
@@ -174,7 +176,7 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
         code.function.name = site.function,
         code.file.path = site.file(),
         code.line.number = site.line(),
-        redlock.site = %site.site_name(),
+        redlock.site = %site.name(),
         redlock.resource = %resource,
         redlock.pools = args.map(|args| names(args.nodes)),
         redlock.mode = args.and_then(|args| Mode::of(args.request.kind)).map(Mode::as_str),
@@ -192,23 +194,23 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
 /// holders, concern operators: a holder that died causes them until its keys expire. A call that its function skips is
 /// as planned.
 fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error: &LockError) {
-    let name = site.site_name();
+    let name = site.name();
     let (throttle, reason) = (error.throttle(), Reason(error));
     if error.is_unavailable() {
         log_throttled!(
-            throttle,
+            target: targets::LOCK, throttle,
             names(nodes),
             WARN,
             "not locked",
             site = %name, %resource, %reason
         );
     } else if !error.is_contended() && !error.is_already_run() {
-        debug!(site = %name, %resource, %reason, "not locked");
+        debug!(target: targets::LOCK, site = %name, %resource, %reason, "not locked");
     } else if site.skips {
-        debug!(site = %name, %resource, %reason, "skipped");
+        debug!(target: targets::LOCK, site = %name, %resource, %reason, "skipped");
     } else {
         log_throttled!(
-            throttle,
+            target: targets::LOCK, throttle,
             name,
             INFO,
             "not locked",

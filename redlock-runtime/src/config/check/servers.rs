@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use redlock_core::node::{NodeErrorKind, NodeStatus};
 use redlock_core::quorum::majority;
+use redlock_core::targets;
 use redlock_core::{Node, NodeSet, RedisNode};
 
 use super::CheckedConfig;
@@ -94,7 +95,7 @@ fn check_permissions(
         if names.len() - lacking.len() < majority(names.len()) {
             problems.push(text);
         } else {
-            tracing::warn!("{text}");
+            tracing::warn!(target: targets::START, "{text}");
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use redlock_core::error::{Brief, Invalid};
+use redlock_core::targets;
 
 use super::CheckedConfig;
 use super::overrides::check_names;
@@ -15,7 +16,7 @@ impl CheckedConfig {
     /// Checks the functions that the configuration overrides.
     pub(super) fn check_overrides(&self, problems: &mut Vec<String>) {
         for &site in &self.sites {
-            let origin = self.config.origin_of(site.site_name());
+            let origin = self.config.origin_of(site.name());
             let mut refuse =
                 |why: &str| problems.push(format!("{site}, overridden by {origin}: {why}"));
             let own = self.override_of(site);
@@ -45,12 +46,12 @@ impl CheckedConfig {
             let options = own.map_or(LockOptions::NONE, |own| own.options);
             self.warn_of_short_times(site, options.above(site.options));
             if own.is_none_or(|own| own.pools.is_none())
-                && let Some(names) = site.pool_names()
+                && let Some(names) = site.pools()
             {
                 let refuse = |why: &str| problems.push(format!("{site} {why}"));
                 self.config.check_pool_names(names, refuse);
             }
-            if site.site_name().is_empty() {
+            if site.name().is_empty() {
                 problems.push(format!(
                     "{site}: `name` is empty; give it a name, or leave `name` out"
                 ));
@@ -66,7 +67,7 @@ impl CheckedConfig {
 
     /// Returns the part of the configuration that is for `site` alone.
     pub(crate) fn override_of(&self, site: &Site) -> Option<&SiteConfig> {
-        self.config.sites.get(site.site_name())
+        self.config.sites.get(site.name())
     }
 
     /// Returns the values of `site` that are known before a call.
@@ -80,7 +81,7 @@ impl CheckedConfig {
     pub(super) fn pools_of(&self, site: &Site) -> Vec<String> {
         let own = self.override_of(site).and_then(|own| own.pools.clone());
         let defaults = || self.config.default_pools.clone();
-        let mut names = own.unwrap_or_else(|| match site.pool_names() {
+        let mut names = own.unwrap_or_else(|| match site.pools() {
             Some(names) => names.iter().map(|&name| name.to_owned()).collect(),
             None => defaults().unwrap_or_else(|| self.config.pools.keys().cloned().collect()),
         });
@@ -94,17 +95,17 @@ impl CheckedConfig {
         let has_own_ttl = self
             .override_of(site)
             .is_some_and(|own| own.options.ttl.is_some());
-        if site.names_at_call().contains(&"ttl") && !has_own_ttl {
+        if site.parameters_at_call().contains(&"ttl") && !has_own_ttl {
             // Only the call knows the ttl. A value that is refused with the longest ttl is refused with
             // any, except for `max_hold` and `once_per`, which have to be above the ttl.
             let longest = u64::try_from(self.config.max_ttl.as_millis()).unwrap_or(u64::MAX);
             options.ttl = Some(Duration::from_millis(longest));
             options.max_hold = None;
             options.once_per = None;
-            options.counts = None;
+            options.remember = None;
         }
-        if options.once_per.is_none() && site.names_at_call().contains(&"once_per") {
-            options.counts = None;
+        if options.once_per.is_none() && site.parameters_at_call().contains(&"once_per") {
+            options.remember = None;
         }
         let request = options
             .decided(site.skips)
@@ -119,6 +120,7 @@ impl CheckedConfig {
         let warn = |name, time: Duration, times: u32| {
             if time < self.config.node_timeout.saturating_mul(times) {
                 tracing::warn!(
+                    target: targets::START,
                     "{of}: `{name}` is {}, below {times} times `node_timeout`; a number without a unit is milliseconds: \
                      write \"{}s\" if it is seconds",
                     Brief(time),
@@ -145,7 +147,7 @@ impl CheckedConfig {
             for other in others.filter(|other| other.resource_template() == template) {
                 if self.pools_of(one) != self.pools_of(other) {
                     tracing::warn!(
-                        template,
+                        target: targets::START, template,
                         "{one} and {other} lock the same resource on different pools: they do not \
                          exclude each other",
                     );
