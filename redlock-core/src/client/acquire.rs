@@ -235,7 +235,10 @@ impl<'a> Acquirer<'a> {
                 () = watches[0].until_changed(), if shares => false,
             };
             // The votes that were missing when the attempt was decided have arrived by now.
-            let spread = if !is_free || refusal.is_behind_others() {
+            let is_behind = refusal.is_behind_others();
+            let spread = if is_behind && protocol.permits().is_some() {
+                budget.spread_in_queue(environment)
+            } else if is_behind || !is_free {
                 budget.spread_behind_others(environment)
             } else {
                 budget.spread(environment, refusal.is_divided())
@@ -245,7 +248,7 @@ impl<'a> Acquirer<'a> {
             if shares {
                 return clock.sleep_until(until).await;
             }
-            if refusal.is_behind_others() {
+            if is_behind {
                 // Once those ahead have come, the next release is for others.
                 before(&**clock, until, none_free(&watches)).await;
             } else {

@@ -93,12 +93,13 @@ impl Claim {
         else {
             return false;
         };
+        let until = self.longest_ttl();
         let release = self
             .protocol
-            .release_call(&self.token, self.longest_ttl(), self.is_lease);
+            .release_others_call(&self.token, until, chosen.keys());
         // A node that granted this permit has no other of ours.
         let others = !self.acquisition.seats().granted;
-        self.send_to(others, release.without(chosen.keys()), Goal::All);
+        self.send_to(others, release, Goal::All);
         self.protocol = chosen;
         true
     }

@@ -26,6 +26,11 @@ pub(crate) trait LockProtocol: Send + Sync {
     /// false if the attempt failed.
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call;
 
+    /// Returns the call that deletes the keys of all permits but the one that was won, `chosen`.
+    fn release_others_call(&self, token: &OwnerToken, until: Duration, chosen: &Resource) -> Call {
+        self.release_call(token, until, false).without(chosen)
+    }
+
     /// Returns the call that raises the fencing counters to `counter`, if the token has the keys. `None` for a lock
     /// without a fencing token.
     fn confirm_call(&self, _token: &OwnerToken, _counter: u64, _ttl: Duration) -> Option<Call> {

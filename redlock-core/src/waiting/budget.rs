@@ -174,6 +174,12 @@ impl<'a> RetryBudget<'a> {
         environment.jittered(OTHERS_GO_FIRST.min(self.retry.delay))
     }
 
+    /// Returns the pause of a caller for which a permit may be free, but that others precede at a node. It begins short,
+    /// because the others come at once or the nodes disagree who is first.
+    pub(crate) fn spread_in_queue(&mut self, environment: &Environment) -> Duration {
+        self.spread(environment, true).min(OTHERS_GO_FIRST)
+    }
+
     /// Returns the time for which nodes remember that the caller was refused: until its next attempt. `None` if no attempt
     /// follows.
     pub(crate) fn advice(&self) -> Option<Duration> {

@@ -22,12 +22,7 @@ if #free > queue.ahead then
   for _, i in ipairs(free) do
     -- MGET does not tell a key that is no string from a missing key, but SET NX does.
     if redis.call('SET', KEYS[i], ARGV[1], 'NX', 'PX', ARGV[2]) then
-      if not queue.waits then
-        queue = {text = queue.text}
-      elseif client ~= '' then
-        queue[#queue + 1] = line(client, now())
-      end
-      write(queue)
+      serve(queue, client)
       return i
     end
   end

@@ -2,6 +2,5 @@
 -- 1: done; -1: no client was there.
 local text = redis.pcall('GET', KEYS[last])
 if type(text) ~= 'string' then return -1 end
-local queue = read(text, ARGV[1]:sub(-16), 0)
-write(queue.waits and queue or {text = text})
+write(read(text, ARGV[1]:sub(-16), 0))
 return 1

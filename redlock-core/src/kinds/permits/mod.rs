@@ -21,7 +21,7 @@ use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
 use crate::node::{Argument, Call, Effect, Holding, Obstacle, Value, Vote};
 use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 
-use scripts::{ACQUIRE_PERMIT, LEAVE_QUEUE};
+use scripts::{ACQUIRE_PERMIT, LEAVE_QUEUE, RELEASE_OTHERS};
 
 /// The beginning of the keys of permits, but for the first one, after `redlock:`.
 pub(super) const PERMITS: &[u8] = b"permit:";
@@ -83,6 +83,12 @@ impl AnyPermit {
         });
         keys
     }
+
+    /// Returns the client's name, which is empty if the client does not wait.
+    fn client_argument(&self) -> Argument {
+        let client = self.client.as_ref();
+        client.map_or_else(|| Argument::text(""), Argument::token)
+    }
 }
 
 impl LockProtocol for AnyPermit {
@@ -91,8 +97,6 @@ impl LockProtocol for AnyPermit {
     }
 
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
-        let client = self.client.as_ref();
-        let client = client.map_or_else(|| Argument::text(""), Argument::token);
         let [ttl, advice] = [ttl, self.advice].map(Argument::millis);
         Call::in_order(
             &ACQUIRE_PERMIT,
@@ -101,7 +105,7 @@ impl LockProtocol for AnyPermit {
             read_permit,
         )
         .with_keys([Arc::clone(&self.queue)])
-        .with([Argument::token(token), ttl, advice, client])
+        .with([Argument::token(token), ttl, advice, self.client_argument()])
         .with(
             self.is_in_streak
                 .load(Relaxed)
@@ -119,6 +123,18 @@ impl LockProtocol for AnyPermit {
 
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         self.all.release_call(token, until, is_lease)
+    }
+
+    fn release_others_call(&self, token: &OwnerToken, until: Duration, chosen: &Resource) -> Call {
+        Call::new(
+            &RELEASE_OTHERS,
+            Effect::Undoes(until),
+            self.keys(),
+            read_done,
+        )
+        .without(chosen)
+        .with_keys([Arc::clone(&self.queue)])
+        .with([Argument::token(token), self.client_argument()])
     }
 
     fn prepare_attempt(&self, place: LinePlace) {

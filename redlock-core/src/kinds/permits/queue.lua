@@ -10,7 +10,7 @@ local function now()
 end
 local function line(client, till) return string.format('%s %013.0f\n', client, till) end
 
--- Reads the queue for one client: the lines of others, how many wait ahead of it, and whether any waits.
+-- Reads the queue for one client: the lines of others, and how many wait ahead of it.
 -- A permit may be free for a client ahead. It then has 100 ms to come, or others go ahead of it.
 local function read(text, client, free)
   local queue = {text = text, ahead = 0}
@@ -20,7 +20,6 @@ local function read(text, client, free)
       queue.place, queue.till = #queue + 1, till
     else
       local is_waiting = till > now()
-      if is_waiting then queue.waits = true end
       if is_waiting and not queue.place then
         queue.ahead = queue.ahead + 1
         if queue.ahead <= free then till = math.min(till, now() + 100) end
@@ -41,3 +40,8 @@ local function write(queue)
   end
 end
 
+-- Makes a client with a line the last one, as one that waits no longer. It needs no line if no other has one.
+local function serve(queue, client)
+  if #queue > 0 and queue.till then queue[#queue + 1] = line(client, math.min(queue.till, now())) end
+  write(queue)
+end

@@ -1,5 +1,6 @@
 //! The scripts of permits, with their twins.
 
+use crate::kinds::exclusive::scripts::RELEASE;
 use crate::node::script::Script;
 use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
@@ -22,6 +23,18 @@ pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
     leave_queue,
 )
 .shaped("queue", "client");
+
+/// Deletes the permits that a winner does not need, and makes its client the last one in the queue.
+pub(crate) static RELEASE_OTHERS: Script = Script::loaded(
+    "release-others",
+    concat!(
+        include_str!("queue.lua"),
+        include_str!("release_others.lua"),
+        include_str!("../exclusive/release.lua")
+    ),
+    release_others,
+)
+.shaped("lock+ queue", "token client");
 
 /// The time in ms that a client has for a permit which is free for it, once another client has asked.
 pub(super) const CALL: i64 = 100;
@@ -46,7 +59,6 @@ struct Queue<'a> {
     waits_until: Option<i64>,
     /// The lines of other clients.
     lines: Vec<Vec<u8>>,
-    has_waiters: bool,
     /// The number of clients that wait ahead of this one.
     ahead: usize,
 }
@@ -64,7 +76,6 @@ impl<'a> Queue<'a> {
             place: None,
             waits_until: None,
             lines: Vec::new(),
-            has_waiters: false,
             ahead: 0,
         };
         for line in found.chunks_exact(LINE) {
@@ -76,7 +87,6 @@ impl<'a> Queue<'a> {
                 continue;
             }
             let waits = until > now;
-            queue.has_waiters |= waits;
             if waits && queue.place.is_none() {
                 queue.ahead += 1;
                 if queue.ahead <= called {
@@ -90,12 +100,13 @@ impl<'a> Queue<'a> {
         queue
     }
 
-    /// Records that the client was served `now`. A queue in which nobody waits is over.
+    /// Makes a client with a line the last one, as one that waits no longer. It needs no line if no other has one.
     fn record_served(&mut self, now: i64) {
-        if !self.has_waiters {
-            self.lines.clear();
-        } else if !self.client.is_empty() {
-            self.lines.push(line_of(self.client, now));
+        if !self.lines.is_empty()
+            && let Some(until) = self.waits_until
+        {
+            let line = line_of(self.client, until.min(now));
+            self.lines.push(line);
         }
     }
 
@@ -175,10 +186,19 @@ fn leave_queue(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
     if !matches!(store.get(key), Ok(Some(_))) {
         return Ok(Value::Int(-1));
     }
-    let mut queue = Queue::read(store, key, arguments[0], 0);
-    if !queue.has_waiters {
-        queue.lines.clear();
-    }
-    queue.write(store);
+    Queue::read(store, key, arguments[0], 0).write(store);
     Ok(Value::Int(1))
+}
+
+fn release_others(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let [permits @ .., key] = keys else {
+        return Ok(Value::Int(0));
+    };
+    let [token, client] = [arguments[0], arguments[1]];
+    if matches!(store.get(key), Ok(Some(_))) {
+        let mut queue = Queue::read(store, key, client, 0);
+        queue.record_served(store.millis());
+        queue.write(store);
+    }
+    Ok(RELEASE.run(store, permits, &[token]))
 }

@@ -120,6 +120,41 @@ fn a_client_behind_another_asks_at_the_next_release() {
     acquired(&mut last);
 }
 
+/// Nobody tells it whether the client ahead has died, or stands ahead at one node alone.
+#[test]
+fn a_client_behind_another_soon_asks_again() {
+    let scene = Scene::new();
+    let mut held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
+    let died = scene.another().waits(&waiting_for_one_of(2));
+    let mut next = scene.another().waits(&waiting_for_one_of(2));
+    drop(held.pop());
+    assert!(is_waiting(&mut next));
+    drop(died);
+    scene.clock.advance(MS);
+    acquired(&mut next);
+}
+
+#[test]
+fn a_client_that_won_is_last_also_where_it_was_refused() {
+    let scene = Scene::new();
+    let mut held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
+    let mut next = scene.another().waits(&waiting_for_one_of(2));
+    let last = scene.another().waits(&waiting_for_one_of(2));
+    drop(held.pop());
+    for key in [&b"r"[..], b"redlock:permit:1:{r}"] {
+        scene.nodes[2].put(key, b"someone", SECOND * 60);
+    }
+    let lease = acquired(&mut next);
+    let [first, .., refused] = [0, 1, 2].map(|node| {
+        let queue = scene.nodes[node].get(QUEUE).unwrap();
+        let clients = queue.chunks(31).map(|line| line[..16].to_vec());
+        clients.collect::<Vec<_>>()
+    });
+    assert_eq!(first.len(), 2);
+    assert_eq!(first, refused);
+    drop((lease, last));
+}
+
 #[test]
 fn a_client_that_waits_no_longer_leaves_its_place_to_its_followers() {
     let scene = Scene::new();

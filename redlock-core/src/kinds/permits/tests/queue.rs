@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::env::Moment;
-use crate::kinds::permits::scripts::{ACQUIRE_PERMIT, CALL, LEAVE_QUEUE};
+use crate::kinds::permits::scripts::{ACQUIRE_PERMIT, CALL, LEAVE_QUEUE, RELEASE_OTHERS};
 use crate::node::{Store, Value};
 
 const PERMITS: [&[u8]; 2] = [b"r", b"redlock:permit:1:{r}"];
@@ -69,6 +69,13 @@ impl Site {
 
     fn leaves(&mut self, name: &str) -> Value {
         LEAVE_QUEUE.run(&mut self.store, &[QUEUE], &[name_of(name).as_bytes()])
+    }
+
+    /// Lets a client that won the first permit at other nodes release the second one here.
+    fn wins_elsewhere(&mut self, name: &str) -> Value {
+        let client = name_of(name);
+        let arguments = [name, &client].map(str::as_bytes);
+        RELEASE_OTHERS.run(&mut self.store, &[PERMITS[1], QUEUE], &arguments)
     }
 
     fn has_queue(&self) -> bool {
@@ -150,6 +157,36 @@ fn a_client_that_comes_again_goes_ahead_of_one_served_since() {
 }
 
 #[test]
+fn a_grant_keeps_the_places_of_others_while_nobody_waits() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    site.release(0);
+    assert_eq!(site.waits("a"), Value::Int(1));
+    site.release(1);
+    assert_eq!(site.waits("b"), Value::Int(2));
+    assert_eq!(site.waits("b"), held("a"));
+    site.release(0);
+    assert_eq!(site.waits("a"), Value::Int(1), "b was served since");
+}
+
+#[test]
+fn a_client_that_won_elsewhere_goes_behind_all_that_wait() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    assert_eq!(site.wins_elsewhere("a"), Value::Int(0));
+    site.release(0);
+    assert_eq!(site.waits("a"), FOR_OTHERS);
+    assert_eq!(site.waits("b"), Value::Int(1));
+    site.release(1);
+    assert_eq!(site.waits("a"), Value::Int(2));
+    assert_eq!(site.wins_elsewhere("a"), Value::Int(1), "a stray permit");
+}
+
+#[test]
 fn a_client_that_does_not_come_when_called_loses_its_turn() {
     let mut site = Site::full();
     for name in ["a", "b", "c"] {
@@ -217,6 +254,9 @@ fn a_client_alone_leaves_no_queue() {
     site.release(1);
     assert_eq!(site.waits("a"), Value::Int(2));
     assert!(!site.has_queue());
+    site.waits("a");
+    site.leaves("a");
+    assert!(!site.has_queue());
 }
 
 #[test]
@@ -230,8 +270,6 @@ fn a_client_that_leaves_goes_out_of_the_queue() {
     site.release(0);
     assert_eq!(site.waits("c"), FOR_OTHERS, "b still waits");
     assert_eq!(site.waits("b"), Value::Int(1));
-    site.leaves("c");
-    assert!(!site.has_queue());
 }
 
 #[test]
@@ -245,6 +283,22 @@ fn a_client_that_waits_no_longer_is_forgotten_in_the_end() {
     site.waits("a");
     site.release(0);
     assert_eq!(site.waits("a"), FOR_OTHERS);
+}
+
+#[test]
+fn clients_that_are_refused_no_more_have_no_queue_in_the_end() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    for _ in 0..12 {
+        for (permit, name) in ["a", "b"].into_iter().enumerate() {
+            site.release(permit);
+            assert!(matches!(site.waits(name), Value::Int(1..)), "{name}");
+        }
+        site.pass(1000);
+    }
+    assert!(!site.has_queue());
 }
 
 #[test]

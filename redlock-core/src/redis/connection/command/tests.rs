@@ -63,6 +63,9 @@ fn calls() -> BTreeSet<String> {
             add(kind.restore_call(&one, TTL));
             add(kind.release_call(&one, TTL, true));
             kind.withdraw_call(false).map(&mut add);
+            if kind.permits().is_some() {
+                add(kind.release_others_call(&one, TTL, &keys));
+            }
         }
     }
     let keys = "r".into();
