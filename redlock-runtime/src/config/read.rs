@@ -1,4 +1,4 @@
-//! Reads a configuration from a file and from variables, and finds all mistakes of both.
+//! Reads a configuration from a file and from variables, and finds all problems of both.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -10,14 +10,14 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::Config;
 use super::check::{A_POOL, no_pools};
 use super::keys::{self, CONFIG_FILE, DEFAULT_FILE, KeyPath, PREFIX};
-use crate::error::ConfigError;
+use crate::error::{ConfigError, Place, Problem, ProblemKind};
 use crate::parameters::{LockOptions, RawValue};
 use crate::text::ShownName;
 
 /// A configuration while its sources are read. Each source overrides the sources before it.
 pub(super) struct ConfigReader {
     config: Config,
-    mistakes: Vec<String>,
+    problems: Vec<Problem>,
     /// The keys that the present source has set so far.
     seen: BTreeSet<KeyPath>,
     /// True if a file is no TOML, so that it is unknown what it says.
@@ -28,7 +28,7 @@ impl ConfigReader {
     pub(super) fn over(config: Config) -> Self {
         Self {
             config,
-            mistakes: Vec::new(),
+            problems: Vec::new(),
             seen: BTreeSet::new(),
             is_torn: false,
         }
@@ -40,7 +40,8 @@ impl ConfigReader {
         match named.map(|(_, path)| Path::new(path)) {
             Some(path) if path.to_string_lossy().trim().is_empty() => {
                 let why = "it is blank; write the path of a file, or leave the variable out";
-                self.mistakes.push(format!("{CONFIG_FILE}: {why}"));
+                let place = Place::Variable(CONFIG_FILE.to_owned());
+                self.problems.push(Problem::invalid(why).at(Some(&place)));
             }
             Some(path) => self.read_file(path),
             None if Path::new(DEFAULT_FILE).exists() => self.read_file(DEFAULT_FILE.as_ref()),
@@ -51,38 +52,41 @@ impl ConfigReader {
 
     /// Reads the TOML file at `path`.
     pub(super) fn read_file(&mut self, path: &Path) {
-        let shown = path.to_string_lossy();
-        let shown = format!("{}: ", ShownName(&shown));
+        let shown = ShownName(&path.to_string_lossy()).to_string();
         match std::fs::read_to_string(path) {
-            Ok(text) => self.read_toml(&shown, &text),
-            Err(error) => self.mistakes.push(format!("{shown}{error}")),
+            Ok(text) => self.read_toml(Some(&shown), &text),
+            Err(error) => {
+                let (path, line) = (Some(shown), None);
+                let problem = Problem::new(ProblemKind::Unreadable, error.to_string());
+                self.problems
+                    .push(problem.at(Some(&Place::File { path, line })));
+            }
         }
     }
 
-    /// Reads a TOML text. `file` comes before each number of a line.
-    pub(super) fn read_toml(&mut self, file: &str, text: &str) {
+    /// Reads a TOML text, which is in the file `path` if there is one.
+    pub(super) fn read_toml(&mut self, path: Option<&str>, text: &str) {
         self.seen.clear();
         let ends: Vec<_> = text.match_indices('\n').map(|(at, _)| at).collect();
         let mut walk = Walk {
             reader: self,
-            file,
+            path,
             ends: &ends,
-            mistakes: Vec::new(),
+            problems: Vec::new(),
         };
         match DeTable::parse(text) {
             Ok(top) => walk.top(top.get_ref()),
             Err(error) => {
                 walk.reader.is_torn = true;
-                let line = walk.line(error.span().map_or(0, |span| span.start));
+                let place = walk.place(error.span().map_or(0, |span| span.start));
                 // The text names the expected token, and not what is there.
-                walk.mistakes.push((line, error.message().to_owned()));
+                let problem = Problem::new(ProblemKind::Unreadable, error.message());
+                walk.problems.push(problem.at(Some(&place)));
             }
         }
-        let mut mistakes = walk.mistakes;
-        mistakes.sort();
-        let mistakes = mistakes.iter();
-        self.mistakes
-            .extend(mistakes.map(|(line, why)| format!("{file}line {line}: {why}")));
+        let mut problems = walk.problems;
+        problems.sort_by(|one, other| one.place().cmp(&other.place()));
+        self.problems.append(&mut problems);
     }
 
     /// Reads the library's variables, and skips all others.
@@ -101,15 +105,22 @@ impl ConfigReader {
             let Some(name) = name.filter(is_ours) else {
                 continue;
             };
-            if let Err(why) = self.read_variable(name, &value) {
-                self.mistakes.push(format!("{}: {why}", ShownName(name)));
+            let place = Place::Variable(ShownName(name).to_string());
+            if let Err(problem) = self.read_variable(name, &value, &place) {
+                self.problems.push(problem.at(Some(&place)));
             }
         }
     }
 
-    fn read_variable(&mut self, variable: &str, value: &OsStr) -> Result<(), String> {
+    fn read_variable(
+        &mut self,
+        variable: &str,
+        value: &OsStr,
+        place: &Place,
+    ) -> Result<(), Problem> {
         let (section, name, key) = keys::of_variable(variable)?;
-        let value = value.to_str().ok_or("the value is not UTF-8")?;
+        let value = value.to_str();
+        let value = value.ok_or_else(|| Problem::invalid("the value is not UTF-8"))?;
         let key = match section {
             "pools" => KeyPath::new(section, &self.config.pool_spelled(name)?, key),
             _ => KeyPath::new(section, name, key),
@@ -119,11 +130,12 @@ impl ConfigReader {
         } else {
             RawValue::Text(value)
         };
-        self.enter(key, &raw, ShownName(variable).to_string())
+        let entered = self.enter(key, &raw, place.clone());
+        entered.map_err(Problem::invalid)
     }
 
     /// Takes over what a source says, at `place`.
-    fn enter(&mut self, key: KeyPath, raw: &RawValue<'_>, place: String) -> Result<(), String> {
+    fn enter(&mut self, key: KeyPath, raw: &RawValue<'_>, place: Place) -> Result<(), String> {
         let mut others = LockOptions::answers(key.key).map(|other| key.sibling(other));
         if let Some(other) = others.find(|other| self.seen.contains(other)) {
             return Err(format!(
@@ -140,20 +152,20 @@ impl ConfigReader {
     /// Returns the configuration, after one source of several.
     ///
     /// # Errors
-    /// Every mistake of the source.
+    /// Every problem of the source.
     pub(super) fn finish(self) -> Result<Config, ConfigError> {
-        ConfigError::unless_empty(&self.mistakes).map(|()| self.config)
+        ConfigError::unless_empty(self.problems).map(|()| self.config)
     }
 
-    /// Returns the configuration, after all sources. With one mistake, everything else that a start would refuse is
+    /// Returns the configuration, after all sources. With one problem, everything else that a start would refuse is
     /// reported too; without any, code may still complete the configuration.
     ///
     /// # Errors
-    /// Every mistake, and the lack of pools.
+    /// Every problem, and the lack of pools.
     pub(super) fn finish_load(mut self) -> Result<Config, ConfigError> {
-        match (self.mistakes.is_empty(), self.config.pools.is_empty()) {
-            (true, true) => self.mistakes.push(no_pools()),
-            (false, false) if !self.is_torn => drop(self.config.check(&mut self.mistakes)),
+        match (self.problems.is_empty(), self.config.pools.is_empty()) {
+            (true, true) => self.problems.push(no_pools()),
+            (false, false) if !self.is_torn => drop(self.config.check(&mut self.problems)),
             _ => {}
         }
         self.finish()
@@ -162,7 +174,7 @@ impl ConfigReader {
 
 impl Config {
     /// Notes where a table of a file begins, which may be empty.
-    fn note_table(&mut self, table: &KeyPath, place: String) {
+    fn note_table(&mut self, table: &KeyPath, place: Place) {
         match table.section {
             "pools" => drop(self.pools.entry(table.name.clone()).or_default()),
             "sites" => drop(self.sites.entry(table.name.clone()).or_default()),
@@ -175,18 +187,22 @@ impl Config {
     ///
     /// # Errors
     /// If it fits two pools.
-    fn pool_spelled(&self, spelled: &str) -> Result<String, String> {
+    fn pool_spelled(&self, spelled: &str) -> Result<String, Problem> {
         let spelled = spelled.to_ascii_lowercase();
         let fits = |name: &&String| name.to_ascii_lowercase().replace('-', "_") == spelled;
         let fitting: Vec<_> = self.pools.keys().filter(fits).collect();
         match *fitting {
             [] => Ok(spelled),
             [name] => Ok(name.clone()),
-            [one, other, ..] => Err(format!(
-                "it fits the pools `{}` and `{}`; give one of them a name that differs in more than case, `-` and `_`",
-                ShownName(one),
-                ShownName(other),
-            )),
+            [one, other, ..] => {
+                let text = format!(
+                    "it fits the pools `{}` and `{}`; give one of them a name that differs in more than case, `-` and `_`",
+                    ShownName(one),
+                    ShownName(other),
+                );
+                let problem = Problem::new(ProblemKind::UnknownPool, text);
+                Err(problem.of_pools([&**one, other]))
+            }
         }
     }
 }
@@ -194,17 +210,19 @@ impl Config {
 /// The way through a file.
 struct Walk<'a> {
     reader: &'a mut ConfigReader,
-    file: &'a str,
+    path: Option<&'a str>,
     /// The ends of all lines.
     ends: &'a [usize],
-    /// Each with its line.
-    mistakes: Vec<(usize, String)>,
+    problems: Vec<Problem>,
 }
 
 impl Walk<'_> {
-    /// Returns the line of an offset, counted from one.
-    fn line(&self, at: usize) -> usize {
-        self.ends.partition_point(|&end| end < at) + 1
+    /// Returns the place of an offset.
+    fn place(&self, at: usize) -> Place {
+        Place::File {
+            path: self.path.map(str::to_owned),
+            line: Some(self.ends.partition_point(|&end| end < at) + 1),
+        }
     }
 
     fn top(&mut self, top: &DeTable<'_>) {
@@ -226,14 +244,13 @@ impl Walk<'_> {
     }
 
     fn table(&mut self, table: &KeyPath, name: &Spanned<DeString<'_>>, value: &DeValue<'_>) {
-        let line = self.line(name.span().start);
+        let place = self.place(name.span().start);
         let DeValue::Table(keys) = value else {
             let right = if table.section == "pools" { A_POOL } else { "" };
-            let why = format!("{}: expected a table{right}", table.table());
-            self.mistakes.push((line, why));
+            let problem = Problem::invalid(format!("{}: expected a table{right}", table.table()));
+            self.problems.push(problem.at(Some(&place)));
             return;
         };
-        let place = format!("{}line {line}", self.file);
         self.reader.config.note_table(table, place);
         for (key, value) in keys {
             self.key(table, key, value.get_ref());
@@ -241,19 +258,20 @@ impl Walk<'_> {
     }
 
     fn key(&mut self, table: &KeyPath, key: &Spanned<DeString<'_>>, value: &DeValue<'_>) {
-        let (line, key) = (self.line(key.span().start), key.get_ref());
+        let (place, key) = (self.place(key.span().start), key.get_ref());
         let mut known = keys::keys_of(table.section).into_iter();
         let entered = match known.find(|it| it == key) {
             None => Err(keys::unknown(table, key)),
             Some(known) => {
                 let key = table.sibling(known);
-                let place = format!("{}line {line}", self.file);
-                let entered = self.reader.enter(key.clone(), &raw_value(value), place);
-                entered.map_err(|why| format!("{key}: {why}"))
+                let entered = self
+                    .reader
+                    .enter(key.clone(), &raw_value(value), place.clone());
+                entered.map_err(|why| Problem::invalid(format!("{key}: {why}")))
             }
         };
-        if let Err(why) = entered {
-            self.mistakes.push((line, why));
+        if let Err(problem) = entered {
+            self.problems.push(problem.at(Some(&place)));
         }
     }
 }

@@ -76,7 +76,7 @@ fn no_key_is_the_end_of_another_one() {
 /// What is said of a file and variables, mistake by mistake.
 fn mistakes(file: &str, variables: &[(&str, &str)]) -> Vec<String> {
     let mut reader = ConfigReader::over(Config::new());
-    reader.read_toml("", file);
+    reader.read_toml(None, file);
     let variables = variables.iter();
     reader.read_variables(variables.map(|(name, value)| (name.into(), value.into())));
     let error = reader.finish_load().unwrap_err().to_string();

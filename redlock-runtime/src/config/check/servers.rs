@@ -8,17 +8,18 @@ use redlock_core::{Node, NodeSet, RedisNode};
 
 use super::CheckedConfig;
 use super::values::same_node;
-use crate::error::InitError;
+use crate::error::{InitError, Problem, ProblemKind};
 
 /// Refuses servers that a lock cannot rely on, two pools on one Cluster, and functions that the servers do not allow.
 pub(crate) fn check_servers(
     checked: &CheckedConfig,
     servers: &[Arc<RedisNode>],
 ) -> Result<(), InitError> {
-    let reasons = servers
-        .iter()
-        .filter_map(|server| abstains(&**server, NodeErrorKind::Refused));
-    let mut problems: Vec<_> = reasons.collect();
+    let refused = servers.iter().filter_map(|server| {
+        let reason = abstains(&**server, NodeErrorKind::Refused)?;
+        Some(Problem::new(ProblemKind::RefusedServer, reason).of_pools([server.name()]))
+    });
+    let mut problems: Vec<_> = refused.collect();
     for (index, one) in servers.iter().enumerate() {
         let same = servers[..index]
             .iter()
@@ -36,21 +37,27 @@ pub(crate) fn check_logins(nodes: &NodeSet) -> Result<(), InitError> {
         .iter()
         .filter_map(|node| {
             let reason = abstains(&**node, NodeErrorKind::Denied)?;
-            Some(format!("{}: {reason}", node.name()))
+            Some((node.name(), reason))
         })
         .collect();
     let needed = majority(nodes.len());
     if nodes.len() - denied.len() >= needed {
         return Ok(());
     }
-    Err(InitError::one(format!(
+    let reasons = denied
+        .iter()
+        .map(|(name, reason)| format!("{name}: {reason}"));
+    let text = format!(
         "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; mend \
          the URLs (a password without a user: redis://:password@host), the servers' ACLs or databases, or the \
          certificates (`tls_ca` names who issued them)",
         denied.len(),
         nodes.len(),
-        denied.join("; "),
-    )))
+        reasons.collect::<Vec<_>>().join("; "),
+    );
+    let names = denied.iter().map(|(name, _)| *name);
+    let problem = Problem::new(ProblemKind::Denied, text).of_pools(names);
+    Err(InitError::one(problem))
 }
 
 /// Returns why the node abstains, if it does so for a reason of this kind.
@@ -66,7 +73,7 @@ fn abstains(node: &dyn Node, kind: NodeErrorKind) -> Option<String> {
 fn check_permissions(
     checked: &CheckedConfig,
     servers: &[Arc<RedisNode>],
-    problems: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
 ) {
     for site in &checked.sites {
         let kinds = checked.options_of(site).decided(false).kinds();
@@ -77,22 +84,26 @@ fn check_permissions(
             continue;
         };
         let names = checked.pools_of(site);
-        let mend = |name: &String| {
+        let lacking = names.iter().filter_map(|name| {
             let server = servers.iter().find(|server| server.name() == name)?;
-            Some(format!("on `{name}`: {}", server.health().mend?))
-        };
-        let lacking: Vec<_> = names.iter().filter_map(mend).collect();
+            Some((&**name, server.health().mend?))
+        });
+        let lacking: Vec<_> = lacking.collect();
         if lacking.is_empty() {
             continue;
         }
+        let mends = lacking
+            .iter()
+            .map(|(name, mend)| format!("on `{name}`: {mend}"));
         let text = format!(
             "{site} takes {kind}, and {} of its {} pools do not allow their user the commands that this needs; run {}",
             lacking.len(),
             names.len(),
-            lacking.join("; "),
+            mends.collect::<Vec<_>>().join("; "),
         );
         if names.len() - lacking.len() < majority(names.len()) {
-            problems.push(text);
+            let problem = Problem::new(ProblemKind::Denied, text).of_site(site.site_name());
+            problems.push(problem.of_pools(lacking.iter().map(|(name, _)| *name)));
         } else {
             tracing::warn!("{text}");
         }

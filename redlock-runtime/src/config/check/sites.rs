@@ -8,48 +8,52 @@ use redlock_core::error::{Brief, Invalid};
 use super::CheckedConfig;
 use super::overrides::check_names;
 use crate::config::SiteConfig;
+use crate::error::Problem;
 use crate::parameters::{LockOptions, Renewal, Wait, check_ttl};
 use crate::site::Site;
 
 impl CheckedConfig {
     /// Checks the functions that the configuration overrides.
-    pub(super) fn check_overrides(&self, problems: &mut Vec<String>) {
+    pub(super) fn check_overrides(&self, problems: &mut Vec<Problem>) {
         for &site in &self.sites {
             let origin = self.config.origin_of(site.site_name());
-            let mut refuse =
-                |why: &str| problems.push(format!("{site}, overridden by {origin}: {why}"));
+            let mut refuse = |problem: Problem| {
+                let problem = problem.under(format_args!("{site}, overridden by {origin}: "));
+                problems.push(self.config.in_override(site.site_name(), problem));
+            };
             if let Some(names) = self.override_of(site).and_then(|own| own.pools.as_ref()) {
                 self.config.check_pool_names(names, &mut refuse);
             }
             if let Err(invalid) = self.check_values(site) {
-                refuse(&invalid.to_string());
+                refuse(Problem::invalid(invalid.to_string()));
             }
         }
     }
 
     /// Checks the other functions of the program.
-    pub(super) fn check_sites(&self, problems: &mut Vec<String>) {
+    pub(super) fn check_sites(&self, problems: &mut Vec<Problem>) {
         check_names(&self.sites, problems);
         self.warn_of_short_times("defaults", self.config.defaults);
         for site in &self.sites {
+            let mut refuse = |problem: Problem| problems.push(problem.of_site(site.site_name()));
             let own = self.override_of(site);
             let options = own.map_or(LockOptions::NONE, |own| own.options);
             self.warn_of_short_times(site, options.above(site.options));
             if own.is_none_or(|own| own.pools.is_none())
                 && let Some(names) = site.pool_names()
             {
-                let refuse = |why: &str| problems.push(format!("{site} {why}"));
-                self.config.check_pool_names(names, refuse);
+                self.config.check_pool_names(names, |problem| {
+                    refuse(problem.under(format_args!("{site} ")));
+                });
             }
             if site.site_name().is_empty() {
-                problems.push(format!(
-                    "{site}: `name` is empty; give it a name, or leave `name` out"
-                ));
+                let text = format!("{site}: `name` is empty; give it a name, or leave `name` out");
+                refuse(Problem::invalid(text));
             }
             if own.is_none()
                 && let Err(invalid) = self.check_values(site)
             {
-                problems.push(format!("{site}: {invalid}"));
+                refuse(Problem::invalid(format!("{site}: {invalid}")));
             }
         }
         self.warn_of_split_templates();
