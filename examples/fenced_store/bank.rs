@@ -58,7 +58,7 @@ pub(crate) async fn withdraw_fenced(
     store: &Store,
     moment: &mut impl Moment,
 ) -> Result<i64, WithdrawError> {
-    let token = lease.fencing_token().expect("`fencing = true`").as_i64();
+    let token = lease.fencing_token().as_i64();
     let read = store.claim(id, token)?;
     let will_write = left(read, amount)?;
     moment.before_write(&Decided {

@@ -5,7 +5,6 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
 use redlock_runtime::Config;
-use redlock_runtime::lease::FencingToken;
 use redlock_runtime::registry::Registry;
 
 use crate::bank::{self, Decided, Moment, WithdrawError};
@@ -62,12 +61,12 @@ struct Rehearsed;
 
 impl Moment for Rehearsed {
     fn before_write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
-        let token = decided.lease.fencing_token();
+        let fenced = decided.lease.fenced();
         say(&Report::AboutToWrite {
             read: decided.read,
             will_write: decided.will_write,
             validity_ms: decided.lease.validity().as_millis(),
-            token: token.map_or(0, FencingToken::as_u64),
+            token: fenced.map_or(0, |lease| lease.fencing_token().as_u64()),
         })?;
         let mut word = String::new();
         io::stdin().read_line(&mut word)?;

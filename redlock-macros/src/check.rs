@@ -112,7 +112,6 @@ fn check_constant(key: Key, value: &Expr, parameters: &[Ident], errors: &mut Err
 fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Errors) {
     let shares = args.get(Key::Permits).is_some()
         && !matches!(values.get(Key::Permits), Some(PlainValue::Count(1)));
-    let fences = matches!(values.get(Key::Fencing), Some(PlainValue::Flag(true)));
     let waits_forever = matches!(values.get(Key::Wait), Some(PlainValue::Variant(_)));
     let pairs = [
         (
@@ -127,7 +126,7 @@ fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Erro
         ),
         (
             (Key::Permits, Key::Fencing),
-            shares && fences,
+            shares && values.is_fenced(),
             "a store that compares tokens needs one holder at a time; keep one of `permits` and \
              `fencing`, or lock one resource for each slot",
         ),

@@ -42,7 +42,7 @@ use crate::return_type::Output;
 //                 capture!(id);
 //                 return ret;
 //             }
-//             let lease: &Lease = slot.lease();
+//             let lease: &Lease = slot.lease(); // with `fencing = true`: `&Fenced<Lease>`, `slot.fenced_lease()`
 //             ({ send(id, lease).await })
 //         };
 //         let value = run_call(
@@ -348,7 +348,12 @@ fn body(
     // A call, as clippy would report a guard named `_lease` otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = #private::LeaseSlot::lease(__redlock_slot);)
+        let (ty, get) = if plan.values.is_fenced() {
+            (quote_spanned!(here=> Fenced<#private::Lease>), quote_spanned!(here=> fenced_lease))
+        } else {
+            (quote_spanned!(here=> Lease), quote_spanned!(here=> lease))
+        };
+        quote_spanned!(here=> let #guard: &#private::#ty = #private::LeaseSlot::#get(__redlock_slot);)
     });
     // The parentheses keep `unused_braces` from reporting a block that was written as a function
     // body. Their span is the attribute: with the span of the block they would change the block's

@@ -17,7 +17,7 @@ use crate::item_check::is_word;
 // Output (paths shortened):
 //     #[allow(unused_variables)]
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
-//         let lease: &Lease = None.unwrap();
+//         let lease: &Fenced<Lease> = None.unwrap(); // so that a token in the body is no second mistake
 //         send(id, lease).await
 //     }
 pub(crate) fn fallback_item(
@@ -56,7 +56,7 @@ pub(crate) fn fallback_item(
     let binding = guard.map(|guard| {
         let here = Span::mixed_site().located_at(guard.span());
         quote_spanned! {here=>
-            let #guard: &#runtime::__private::Lease =
+            let #guard: &#runtime::__private::Fenced<#runtime::__private::Lease> =
                 ::core::option::Option::unwrap(::core::option::Option::None);
         }
     });
@@ -88,7 +88,7 @@ mod tests {
     fn check(item: &str, expected: &str) {
         let lex = |text: &str| text.parse::<proc_macro2::TokenStream>().expect(text);
         let bare = |tokens: proc_macro2::TokenStream| tokens.to_string().replace(' ', "");
-        let binding = "let lease: &::r::__private::Lease = \
+        let binding = "let lease: &::r::__private::Fenced<::r::__private::Lease> = \
                        ::core::option::Option::unwrap(::core::option::Option::None);";
         let allow = if expected.contains("LEASE") {
             "#[allow(unused_variables)] "

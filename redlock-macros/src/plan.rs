@@ -66,6 +66,11 @@ impl PlainValues {
         found.map(|(_, value)| value)
     }
 
+    /// True if the attribute itself says that each lock comes with a fencing token.
+    pub(crate) fn is_fenced(&self) -> bool {
+        matches!(self.get(Key::Fencing), Some(PlainValue::Flag(true)))
+    }
+
     /// Returns the value of a parameter, if it is a duration that is known at compile time.
     pub(crate) fn time(&self, key: Key) -> Option<Duration> {
         match self.get(key)? {

@@ -68,8 +68,10 @@
 //!
 //! # Fencing
 //! A process can stand still between its last look at the lease and its write. With `fencing = true` a lock
-//! has a number that is higher than that of every lock before (readers may share one), [`LeaseHandle::fencing_token`]; a store that
-//! refuses smaller numbers than the highest it has seen is safe.
+//! has a number that is higher than that of every lock before (readers may share one); a store that
+//! refuses smaller numbers than the highest it has seen is safe. The guard is a
+//! [`Fenced`] lease then, and so is the lease of a lock after [`Lock::fencing`]: its token is always there.
+//! [`LeaseHandle::fenced`] asks any other lease.
 //!
 //! # Errors
 //! A [`LockError`] says why the body did not run, or did not end, under its lock:
@@ -175,7 +177,7 @@ pub use error::LockError;
 pub use init::{Redlock, init};
 pub use lease::chain::{assert_held, current_lease as current, is_held};
 #[doc(inline)]
-pub use lease::{Lease, LeaseHandle};
+pub use lease::{Fenced, Lease, LeaseHandle};
 pub use lock::{Lock, lock};
 pub use registry::signal::shutdown_signal;
 
@@ -196,5 +198,6 @@ pub mod __private {
     pub use crate::call::{CallState, KeepsValueUntilRelease, LeaseSlot, ReturnRules, run_call};
     pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
-    pub use crate::{FromLockError, FromSkip, IntoTime, Lease, LockError, NamesLock, Resource};
+    pub use crate::{Fenced, FromLockError, FromSkip, IntoTime, Lease, LockError};
+    pub use crate::{NamesLock, Resource};
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::panic::Location;
 
 use redlock_core::Resource;
@@ -10,7 +11,7 @@ use redlock_core::peek::{ForceReleased, LockStatus};
 use crate::acquire::LockSpec;
 use crate::call::{MappedBody, result_rules, run_call};
 use crate::error::{LockError, LockErrorKind};
-use crate::lease::Lease;
+use crate::lease::{Fenced, Lease, LeaseHandle};
 use crate::parameters::prelude::*;
 use crate::site::Site;
 
@@ -52,27 +53,29 @@ use crate::site::Site;
 #[track_caller]
 pub fn lock(resource: impl Into<Resource>) -> Lock {
     let site = Site::at(Location::caller());
-    Lock(LockSpec::new(site, resource.into()))
+    Lock(LockSpec::new(site, resource.into()), PhantomData)
 }
 
 /// A lock before its acquisition: see [`lock`]. The registry's defaults give all other parameters.
+///
+/// `L` is the lease that `acquire` returns: a [`Lease`], or a [`Fenced`] one after [`fencing`](Self::fencing).
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
 /// # let _entered = redlock.registry().enter();
-/// let lock = redlock_runtime::lock("order:42").retry_count(0).fencing(true);
+/// let lock = redlock_runtime::lock("order:42").retry_count(0);
 /// let lease = lock.acquire().await?;
 /// # lease.release().await;
 /// # Ok(()) }
 /// ```
 #[must_use = "nothing is locked before `acquire` or `run`"]
-pub struct Lock(pub(crate) LockSpec);
+pub struct Lock<L = Lease>(pub(crate) LockSpec, PhantomData<fn() -> L>);
 
-for_each_parameter!(setters!(Lock, it => it.0.options));
+for_each_parameter!(setters!(Lock<L>, it => it.0.options));
 
-impl Lock {
+impl<L> Lock<L> {
     /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show the name
     /// where they name an annotated function, and without a name the file and the line of the call of [`lock`].
     ///
@@ -129,10 +132,11 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     pub fn note(self, note: impl fmt::Display) -> Self {
-        Self(self.0.note(format_args!("{note}")))
+        Self(self.0.note(format_args!("{note}")), PhantomData)
     }
 
-    /// Sets the parameters that `options` set. The others stay as they are.
+    /// Sets the parameters that `options` set. The others stay as they are. After [`fencing`](Self::fencing), the lock
+    /// is fenced whatever `options` say.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -149,28 +153,6 @@ impl Lock {
     pub fn options(mut self, options: LockOptions) -> Self {
         self.0.options = options.above(self.0.options);
         self
-    }
-
-    /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
-    /// shares that body's lease.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// lease.release().await;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`LockError`]; of the kind `Lost` only if a lease that was to be shared is over.
-    ///
-    /// # Cancellation
-    /// Dropping the future sends a release to every node that may have granted the lock.
-    pub async fn acquire(self) -> Result<Lease, LockError> {
-        self.0.acquire().await
     }
 
     /// Asks the nodes who holds the lock. A majority says that it is free, or names its holder.
@@ -253,6 +235,49 @@ impl Lock {
         let released = released.map_err(LockErrorKind::of_acquire);
         released.map_err(|kind| self.0.error(kind, Some(&registry)))
     }
+}
+
+impl Lock {
+    /// Asks for a fencing token, which the lease then has by its type: [`Fenced`]. No later call takes it back.
+    ///
+    /// If a value of run time decides, set [`LockOptions::fencing`] by [`options`](Self::options), and ask the lease by
+    /// [`LeaseHandle::fenced`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").fencing().retry_count(0).acquire().await?;
+    /// println!("UPDATE … WHERE fence <= {}", lease.fencing_token().as_i64());
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
+    pub fn fencing(self) -> Lock<Fenced<Lease>> {
+        Lock(self.0, PhantomData)
+    }
+
+    /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
+    /// shares that body's lease.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// lease.release().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`LockError`]; of the kind `Lost` only if a lease that was to be shared is over.
+    ///
+    /// # Cancellation
+    /// Dropping the future sends a release to every node that may have granted the lock.
+    pub async fn acquire(self) -> Result<Lease, LockError> {
+        self.0.acquire().await
+    }
 
     /// Acquires the lock, runs `body` under it, releases it.
     ///
@@ -313,5 +338,85 @@ impl Lock {
         body: impl Future<Output = Result<T, E>>,
     ) -> impl Future<Output = Result<T, E>> {
         run_call(self.0.begin(), body, result_rules())
+    }
+}
+
+impl Lock<Fenced<Lease>> {
+    /// Acquires the lock as [`Lock::acquire`] does, with a fencing token.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let first = redlock_runtime::lock("order:42").fencing().acquire().await?;
+    /// let token = first.fencing_token();
+    /// first.release().await;
+    /// let second = redlock_runtime::lock("order:42").fencing().acquire().await?;
+    /// assert!(second.fencing_token() > token);
+    /// # second.release().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Lock::acquire`]; and of the kind `Invalid` below a holder of the lock without a token.
+    ///
+    /// # Cancellation
+    /// As [`Lock::acquire`].
+    pub async fn acquire(mut self) -> Result<Fenced<Lease>, LockError> {
+        // Set last, above what `options` say.
+        self.0.options.fencing = Some(true);
+        self.0.acquire().await.map(Fenced::new)
+    }
+
+    /// Runs `body` as [`Lock::run`] does, and gives it its lease with the fencing token.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lock = redlock_runtime::lock("order:42").fencing();
+    /// lock.run(async |lease| println!("UPDATE … WHERE fence <= {}", lease.fencing_token())).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Lock::run`]; and of the kind `Invalid` below a holder of the lock without a token.
+    ///
+    /// # Cancellation
+    /// As [`Lock::run`].
+    pub async fn run<B: Future>(
+        self,
+        body: impl FnOnce(Fenced<LeaseHandle>) -> B,
+    ) -> Result<B::Output, LockError> {
+        self.acquire().await?.run(body).await
+    }
+
+    /// Runs `body` as [`Lock::try_run`] does, and gives it its lease with the fencing token.
+    ///
+    /// ```
+    /// # use redlock_runtime::LockError;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lock = redlock_runtime::lock("order:42").fencing();
+    /// let token: Result<i64, LockError> =
+    ///     lock.try_run(async |lease| Ok(lease.fencing_token().as_i64())).await;
+    /// assert!(token? > 0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The body's own, and those of [`run`](Self::run).
+    ///
+    /// # Cancellation
+    /// As [`Lock::run`].
+    pub async fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
+        self,
+        body: impl FnOnce(Fenced<LeaseHandle>) -> B,
+    ) -> Result<T, E> {
+        self.acquire().await?.try_run(body).await
     }
 }

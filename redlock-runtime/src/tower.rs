@@ -20,8 +20,9 @@
 //!
 //! The inner service is called under the lock, and its future is a body like that of an annotated function. It is
 //! dropped before the lock is released, and it is cancelled when its lease is over. Code in it finds its lease by
-//! [`current`](crate::current()). A response's body that is streamed after the future
-//! has returned is sent without the lock.
+//! [`current`](crate::current()), and the fencing token of a lock with
+//! [`LockOptions::fencing`](crate::parameters::LockOptions::fencing) by [`fenced`](crate::LeaseHandle::fenced). A
+//! response's body that is streamed after the future has returned is sent without the lock.
 //!
 //! A request that gets no lock, or loses it, is answered by [`FromLockError`]. If the service's error
 //! can be made of a [`LockError`](crate::LockError), as a boxed error can, the call fails with that error. The

@@ -1,7 +1,7 @@
 //! Redlock as this library has it, on three nodes.
 
-use redlock_runtime::lease::FencingToken;
 use redlock_runtime::lock;
+use redlock_runtime::parameters::LockOptions;
 
 use crate::call::{self, Call, Ended, Stop};
 
@@ -9,10 +9,10 @@ pub(crate) async fn run(call: &mut Call, is_fenced: bool) -> Result<Ended, Stop>
     let lock = lock(call.key())
         .ttl(call.ttl())
         .retry_count(0)
-        .fencing(is_fenced);
+        .options(LockOptions::new().fencing(is_fenced));
     let body = async {
-        let token = redlock_runtime::current().and_then(|lease| lease.fencing_token());
-        call::body(token.map(FencingToken::as_u64), 0).await
+        let fenced = redlock_runtime::current().and_then(|lease| lease.fenced());
+        call::body(fenced.map(|lease| lease.fencing_token().as_u64()), 0).await
     };
     let outcome = lock.run(body).await;
     match outcome {

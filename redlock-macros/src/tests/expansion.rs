@@ -67,9 +67,9 @@ fn every_literal_parameter() {
                         ::redlock_runtime::__private::capture!(id);
                         return __redlock_ret;
                     }
-                    let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::LeaseSlot::lease(
-                        __redlock_slot,
-                    );
+                    let lease: &::redlock_runtime::__private::Fenced<
+                        ::redlock_runtime::__private::Lease,
+                    > = ::redlock_runtime::__private::LeaseSlot::fenced_lease(__redlock_slot);
                     ({ send(id, lease).await })
                 };
                 let __redlock_value = ::redlock_runtime::__private::run_call(

@@ -60,7 +60,7 @@ pub(crate) fn outer_holder(
                  wait for itself; lock `{lacks}` in `{outer}` too"
             )
         } else if kind.covers(request.kind) {
-            if !request.fencing || link.lease.fencing_token().is_some() {
+            if !request.fencing || link.lease.core.fencing_token().is_some() {
                 return Ok(Some(Arc::clone(link)));
             }
             format!(

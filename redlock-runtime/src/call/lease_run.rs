@@ -5,7 +5,7 @@ use std::future::Future;
 use super::call_future::{result_rules, run_call};
 use super::call_state::CallState;
 use crate::error::LockError;
-use crate::lease::{Lease, LeaseHandle};
+use crate::lease::{Fenced, Lease, LeaseHandle};
 
 impl Lease {
     /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
@@ -30,11 +30,10 @@ impl Lease {
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, then releases.
-    pub fn run<F, B>(self, body: F) -> impl Future<Output = Result<B::Output, LockError>>
-    where
-        F: FnOnce(LeaseHandle) -> B,
-        B: Future,
-    {
+    pub fn run<B: Future>(
+        self,
+        body: impl FnOnce(LeaseHandle) -> B,
+    ) -> impl Future<Output = Result<B::Output, LockError>> {
         let handle = self.handle();
         let body = async move { Ok(body(handle).await) };
         run_call(CallState::acquired(self), body, result_rules())
@@ -60,14 +59,67 @@ impl Lease {
     ///
     /// # Cancellation
     /// As [`run`](Self::run).
-    pub fn try_run<F, B, T, E>(self, body: F) -> impl Future<Output = Result<T, E>>
-    where
-        F: FnOnce(LeaseHandle) -> B,
-        B: Future<Output = Result<T, E>>,
-        E: From<LockError>,
-    {
+    pub fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
+        self,
+        body: impl FnOnce(LeaseHandle) -> B,
+    ) -> impl Future<Output = Result<T, E>> {
         let handle = self.handle();
         let body = async move { body(handle).await };
         run_call(CallState::acquired(self), body, result_rules())
+    }
+}
+
+impl Fenced<Lease> {
+    /// Runs `body` as [`Lease::run`] does, and gives it the lease with its fencing token.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
+    /// lease.run(async |lease| println!("UPDATE … WHERE fence <= {}", lease.fencing_token())).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Lease::run`].
+    ///
+    /// # Cancellation
+    /// As [`Lease::run`].
+    pub fn run<B: Future>(
+        self,
+        body: impl FnOnce(Fenced<LeaseHandle>) -> B,
+    ) -> impl Future<Output = Result<B::Output, LockError>> {
+        let handle = self.handle();
+        self.lease.run(|_| body(handle))
+    }
+
+    /// Runs `body` as [`Lease::try_run`] does, and gives it the lease with its fencing token.
+    ///
+    /// ```
+    /// # use redlock_runtime::LockError;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
+    /// let token: Result<i64, LockError> =
+    ///     lease.try_run(async |lease| Ok(lease.fencing_token().as_i64())).await;
+    /// assert!(token? > 0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Lease::try_run`].
+    ///
+    /// # Cancellation
+    /// As [`Lease::run`].
+    pub fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
+        self,
+        body: impl FnOnce(Fenced<LeaseHandle>) -> B,
+    ) -> impl Future<Output = Result<T, E>> {
+        let handle = self.handle();
+        self.lease.try_run(|_| body(handle))
     }
 }

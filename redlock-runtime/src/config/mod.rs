@@ -31,7 +31,7 @@ use pool_config::PoolSource;
 pub(crate) use pool_config::{MakeNode, PoolAddress, PoolConfig};
 pub use site_config::SiteConfig;
 
-use crate::error::{ConfigError, DEFAULT_CONTENDED_STATUS, Place};
+use crate::error::{ConfigError, DEFAULT_CONTENDED_STATUS};
 use crate::parameters::{LockOptions, RawValue, argument, parse, words};
 use crate::text::{NamedMap, ShownName};
 use keys::{KeyPath, key_in};
@@ -74,7 +74,7 @@ macro_rules! settings {
             pub(crate) defaults: LockOptions,
             pub(crate) sites: BTreeMap<String, SiteConfig>,
             /// The place of each key that the file or a variable sets. A key that code sets has none.
-            places: BTreeMap<KeyPath, Place>,
+            places: BTreeMap<KeyPath, String>,
             $( pub(crate) $name: $type, )+
         }
 
@@ -215,7 +215,7 @@ impl Config {
     /// [`ConfigError`] with every mistake and its place in the text.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let mut reader = ConfigReader::over(Self::new());
-        reader.read_toml(None, text);
+        reader.read_toml("", text);
         reader.finish()
     }
 

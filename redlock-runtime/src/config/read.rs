@@ -10,11 +10,12 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::Config;
 use super::check::{A_POOL, no_pools};
 use super::keys::{self, CONFIG_FILE, DEFAULT_FILE, KeyPath, PREFIX};
-use crate::error::{ConfigError, Place, Problem, ProblemKind};
+use crate::error::{ConfigError, Problem, ProblemKind};
 use crate::parameters::{LockOptions, RawValue};
 use crate::text::ShownName;
 
 /// A configuration while its sources are read. Each source overrides the sources before it.
+#[derive(Default)]
 pub(super) struct ConfigReader {
     config: Config,
     problems: Vec<Problem>,
@@ -28,9 +29,7 @@ impl ConfigReader {
     pub(super) fn over(config: Config) -> Self {
         Self {
             config,
-            problems: Vec::new(),
-            seen: BTreeSet::new(),
-            is_torn: false,
+            ..Self::default()
         }
     }
 
@@ -40,8 +39,8 @@ impl ConfigReader {
         match named.map(|(_, path)| Path::new(path)) {
             Some(path) if path.to_string_lossy().trim().is_empty() => {
                 let why = "it is blank; write the path of a file, or leave the variable out";
-                let place = Place::Variable(CONFIG_FILE.to_owned());
-                self.problems.push(Problem::invalid(why).at(Some(&place)));
+                self.problems
+                    .push(Problem::invalid(why).at(CONFIG_FILE.to_owned()));
             }
             Some(path) => self.read_file(path),
             None if Path::new(DEFAULT_FILE).exists() => self.read_file(DEFAULT_FILE.as_ref()),
@@ -54,23 +53,21 @@ impl ConfigReader {
     pub(super) fn read_file(&mut self, path: &Path) {
         let shown = ShownName(&path.to_string_lossy()).to_string();
         match std::fs::read_to_string(path) {
-            Ok(text) => self.read_toml(Some(&shown), &text),
+            Ok(text) => self.read_toml(&format!("{shown}: "), &text),
             Err(error) => {
-                let (path, line) = (Some(shown), None);
                 let problem = Problem::new(ProblemKind::Unreadable, error.to_string());
-                self.problems
-                    .push(problem.at(Some(&Place::File { path, line })));
+                self.problems.push(problem.at(shown));
             }
         }
     }
 
-    /// Reads a TOML text, which is in the file `path` if there is one.
-    pub(super) fn read_toml(&mut self, path: Option<&str>, text: &str) {
+    /// Reads a TOML text. `file` comes before each number of a line.
+    pub(super) fn read_toml(&mut self, file: &str, text: &str) {
         self.seen.clear();
         let ends: Vec<_> = text.match_indices('\n').map(|(at, _)| at).collect();
         let mut walk = Walk {
             reader: self,
-            path,
+            file,
             ends: &ends,
             problems: Vec::new(),
         };
@@ -78,15 +75,17 @@ impl ConfigReader {
             Ok(top) => walk.top(top.get_ref()),
             Err(error) => {
                 walk.reader.is_torn = true;
-                let place = walk.place(error.span().map_or(0, |span| span.start));
+                let line = walk.line(error.span().map_or(0, |span| span.start));
                 // The text names the expected token, and not what is there.
                 let problem = Problem::new(ProblemKind::Unreadable, error.message());
-                walk.problems.push(problem.at(Some(&place)));
+                walk.problems.push((line, problem));
             }
         }
         let mut problems = walk.problems;
-        problems.sort_by(|one, other| one.place().cmp(&other.place()));
-        self.problems.append(&mut problems);
+        problems.sort_by_key(|(line, _)| *line);
+        let problems = problems.into_iter();
+        self.problems
+            .extend(problems.map(|(line, problem)| problem.at(format!("{file}line {line}"))));
     }
 
     /// Reads the library's variables, and skips all others.
@@ -105,19 +104,13 @@ impl ConfigReader {
             let Some(name) = name.filter(is_ours) else {
                 continue;
             };
-            let place = Place::Variable(ShownName(name).to_string());
-            if let Err(problem) = self.read_variable(name, &value, &place) {
-                self.problems.push(problem.at(Some(&place)));
+            if let Err(problem) = self.read_variable(name, &value) {
+                self.problems.push(problem.at(ShownName(name).to_string()));
             }
         }
     }
 
-    fn read_variable(
-        &mut self,
-        variable: &str,
-        value: &OsStr,
-        place: &Place,
-    ) -> Result<(), Problem> {
+    fn read_variable(&mut self, variable: &str, value: &OsStr) -> Result<(), Problem> {
         let (section, name, key) = keys::of_variable(variable)?;
         let value = value.to_str();
         let value = value.ok_or_else(|| Problem::invalid("the value is not UTF-8"))?;
@@ -130,12 +123,12 @@ impl ConfigReader {
         } else {
             RawValue::Text(value)
         };
-        let entered = self.enter(key, &raw, place.clone());
+        let entered = self.enter(key, &raw, ShownName(variable).to_string());
         entered.map_err(Problem::invalid)
     }
 
     /// Takes over what a source says, at `place`.
-    fn enter(&mut self, key: KeyPath, raw: &RawValue<'_>, place: Place) -> Result<(), String> {
+    fn enter(&mut self, key: KeyPath, raw: &RawValue<'_>, place: String) -> Result<(), String> {
         let mut others = LockOptions::answers(key.key).map(|other| key.sibling(other));
         if let Some(other) = others.find(|other| self.seen.contains(other)) {
             return Err(format!(
@@ -154,7 +147,7 @@ impl ConfigReader {
     /// # Errors
     /// Every problem of the source.
     pub(super) fn finish(self) -> Result<Config, ConfigError> {
-        ConfigError::unless_empty(self.problems).map(|()| self.config)
+        Problem::none_of(self.problems, ConfigError).map(|()| self.config)
     }
 
     /// Returns the configuration, after all sources. With one problem, everything else that a start would refuse is
@@ -174,7 +167,7 @@ impl ConfigReader {
 
 impl Config {
     /// Notes where a table of a file begins, which may be empty.
-    fn note_table(&mut self, table: &KeyPath, place: Place) {
+    fn note_table(&mut self, table: &KeyPath, place: String) {
         match table.section {
             "pools" => drop(self.pools.entry(table.name.clone()).or_default()),
             "sites" => drop(self.sites.entry(table.name.clone()).or_default()),
@@ -200,8 +193,7 @@ impl Config {
                     ShownName(one),
                     ShownName(other),
                 );
-                let problem = Problem::new(ProblemKind::UnknownPool, text);
-                Err(problem.of_pools([&**one, other]))
+                Err(Problem::new(ProblemKind::UnknownPool, text).of_pools([&**one, other]))
             }
         }
     }
@@ -210,19 +202,17 @@ impl Config {
 /// The way through a file.
 struct Walk<'a> {
     reader: &'a mut ConfigReader,
-    path: Option<&'a str>,
+    file: &'a str,
     /// The ends of all lines.
     ends: &'a [usize],
-    problems: Vec<Problem>,
+    /// Each with its line.
+    problems: Vec<(usize, Problem)>,
 }
 
 impl Walk<'_> {
-    /// Returns the place of an offset.
-    fn place(&self, at: usize) -> Place {
-        Place::File {
-            path: self.path.map(str::to_owned),
-            line: Some(self.ends.partition_point(|&end| end < at) + 1),
-        }
+    /// Returns the line of an offset, counted from one.
+    fn line(&self, at: usize) -> usize {
+        self.ends.partition_point(|&end| end < at) + 1
     }
 
     fn top(&mut self, top: &DeTable<'_>) {
@@ -244,13 +234,14 @@ impl Walk<'_> {
     }
 
     fn table(&mut self, table: &KeyPath, name: &Spanned<DeString<'_>>, value: &DeValue<'_>) {
-        let place = self.place(name.span().start);
+        let line = self.line(name.span().start);
         let DeValue::Table(keys) = value else {
             let right = if table.section == "pools" { A_POOL } else { "" };
-            let problem = Problem::invalid(format!("{}: expected a table{right}", table.table()));
-            self.problems.push(problem.at(Some(&place)));
+            let why = format!("{}: expected a table{right}", table.table());
+            self.problems.push((line, Problem::invalid(why)));
             return;
         };
+        let place = format!("{}line {line}", self.file);
         self.reader.config.note_table(table, place);
         for (key, value) in keys {
             self.key(table, key, value.get_ref());
@@ -258,20 +249,19 @@ impl Walk<'_> {
     }
 
     fn key(&mut self, table: &KeyPath, key: &Spanned<DeString<'_>>, value: &DeValue<'_>) {
-        let (place, key) = (self.place(key.span().start), key.get_ref());
+        let (line, key) = (self.line(key.span().start), key.get_ref());
         let mut known = keys::keys_of(table.section).into_iter();
         let entered = match known.find(|it| it == key) {
             None => Err(keys::unknown(table, key)),
             Some(known) => {
                 let key = table.sibling(known);
-                let entered = self
-                    .reader
-                    .enter(key.clone(), &raw_value(value), place.clone());
+                let place = format!("{}line {line}", self.file);
+                let entered = self.reader.enter(key.clone(), &raw_value(value), place);
                 entered.map_err(|why| Problem::invalid(format!("{key}: {why}")))
             }
         };
         if let Err(problem) = entered {
-            self.problems.push(problem.at(Some(&place)));
+            self.problems.push((line, problem));
         }
     }
 }

@@ -15,7 +15,7 @@ use super::Election;
 use super::term::{Term, TermShared};
 use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
-use crate::lease::{Lease, LeaseEnd, chain};
+use crate::lease::{Fenced, Lease, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
 use crate::registry::{Candidacy, Registry};
 use crate::telemetry::{GaugeCount, count_in_gauge, figure};
@@ -59,11 +59,10 @@ impl Election {
     /// # Cancellation
     /// Dropping the future drops the body first, then releases the lock; a candidate that waits leaves the
     /// line.
-    pub async fn run<F, B>(&self, mut body: F) -> Result<(), LockError>
-    where
-        F: FnMut(Term) -> B,
-        B: Future<Output = ()>,
-    {
+    pub async fn run<B: Future<Output = ()>>(
+        &self,
+        mut body: impl FnMut(Term) -> B,
+    ) -> Result<(), LockError> {
         self.try_run(|term| {
             let body = body(term);
             async {
@@ -99,12 +98,10 @@ impl Election {
     ///
     /// # Cancellation
     /// As [`run`](Self::run).
-    pub async fn try_run<F, B, E>(&self, mut body: F) -> Result<(), E>
-    where
-        F: FnMut(Term) -> B,
-        B: Future<Output = Result<(), E>>,
-        E: From<LockError>,
-    {
+    pub async fn try_run<E: From<LockError>, B: Future<Output = Result<(), E>>>(
+        &self,
+        mut body: impl FnMut(Term) -> B,
+    ) -> Result<(), E> {
         let mut candidate = Candidate::enter(self)?;
         while let Some((lease, term)) = candidate.win_term().await? {
             let body = &mut body;
@@ -232,7 +229,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// Waits until this candidate is elected. Returns `None` if it stands no longer.
-    async fn win_term(&mut self) -> Result<Option<(Lease, Term)>, LockError> {
+    async fn win_term(&mut self) -> Result<Option<(Fenced<Lease>, Term)>, LockError> {
         loop {
             if std::mem::take(&mut self.stands_aside) {
                 self.stand_aside().await;
@@ -253,13 +250,10 @@ impl<'a> Candidate<'a> {
                 }
                 Err(error) => return Err(error),
             };
-            // Every election sets `fencing`, so its leases have a token.
-            let Some(fencing_token) = lease.fencing_token() else {
-                return Err(lease.handle().lost_error(LeaseEnd::Released));
-            };
+            // Every election sets `fencing`.
+            let lease = Fenced::new(lease);
             let shared = Arc::new(TermShared {
                 lease: lease.handle(),
-                fencing_token,
                 candidate_resigned: Arc::clone(&self.election.resigned),
                 clock: Arc::clone(&self.registry.shared.environment.clock),
                 until: (self.election.max_term).map(|max_term| self.now().saturating_add(max_term)),

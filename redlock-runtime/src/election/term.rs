@@ -7,7 +7,7 @@ use redlock_core::debug::debug_in_part;
 use redlock_core::env::{Clock, Moment};
 use tokio::sync::SetOnce;
 
-use crate::lease::{FencingToken, LeaseHandle};
+use crate::lease::{Fenced, FencingToken, LeaseHandle};
 
 /// A term of office: the body of [`Election::run`](super::Election::run) gets one each time that this
 /// process is elected. It can be cloned and passed on. After the term it has no effect.
@@ -41,8 +41,7 @@ pub struct Term {
 }
 
 pub(super) struct TermShared {
-    pub(super) lease: LeaseHandle,
-    pub(super) fencing_token: FencingToken,
+    pub(super) lease: Fenced<LeaseHandle>,
     /// The candidate has resigned.
     pub(super) candidate_resigned: Arc<SetOnce<()>>,
     pub(super) clock: Arc<dyn Clock>,
@@ -100,7 +99,7 @@ impl Term {
     /// smaller tokens than the highest that it has seen is safe from a leader that stood still and does not
     /// know yet that another one leads.
     pub fn fencing_token(&self) -> FencingToken {
-        self.shared.fencing_token
+        self.shared.lease.fencing_token()
     }
 
     /// Asks this term to end: [`proceed`](Self::proceed) returns false from here on, and the candidate stands
@@ -114,7 +113,7 @@ impl Term {
     }
 
     /// Returns the lease of the office: for how much longer it is valid, when it is lost and why.
-    pub fn lease(&self) -> &LeaseHandle {
+    pub fn lease(&self) -> &Fenced<LeaseHandle> {
         &self.shared.lease
     }
 

@@ -22,9 +22,9 @@ pub use redlock_core::error::{
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub(crate) use context::{HolderHere, RegistryContext};
-pub use problem::{Place, Problem, ProblemKind};
+pub use problem::{Problem, ProblemKind};
 pub(crate) use response::DEFAULT_CONTENDED_STATUS;
-pub use start::{AbstainingPool, ConfigError, InitError, NotReady, NotReadyKind, TooFewVotes};
+pub use start::{ConfigError, InitError, NotReady, NotReadyKind};
 
 use crate::site::Site;
 

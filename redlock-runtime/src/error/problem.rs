@@ -9,21 +9,28 @@ use crate::text::ShownName;
 ///
 /// ```
 /// use redlock_runtime::Config;
-/// use redlock_runtime::error::{Place, ProblemKind};
+/// use redlock_runtime::error::ProblemKind;
 ///
 /// let refused = Config::from_toml("[defaults]\ntll = '5s'").unwrap_err();
 /// let problem = &refused.problems()[0];
-/// assert_eq!(problem.kind(), ProblemKind::UnknownKey);
-/// assert!(matches!(problem.place(), Some(Place::File { line: Some(2), .. })));
+/// assert_eq!(problem.kind, ProblemKind::UnknownKey);
+/// assert_eq!(problem.place.as_deref(), Some("line 2"));
 /// let text = "line 2: unknown key `tll` in `[defaults]`; did you mean `ttl`?";
 /// assert_eq!(problem.to_string(), text);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+#[non_exhaustive]
 pub struct Problem {
-    kind: ProblemKind,
-    pub(crate) place: Option<Place>,
-    pools: Vec<String>,
-    site: Option<String>,
+    /// The kind, which says who can mend the problem.
+    pub kind: ProblemKind,
+    /// The place in the configuration: `redlock.toml: line 4`, or the name of a variable. `None` if code set the value,
+    /// or if a server or a function is at fault.
+    pub place: Option<String>,
+    /// The names of the pools that are at fault; empty if no pool is.
+    pub pools: Vec<String>,
+    /// The name of the annotated function, or of the override, that is at fault.
+    pub site: Option<String>,
     text: String,
 }
 
@@ -34,7 +41,7 @@ pub struct Problem {
 ///
 /// /// True if the same program may start later with the same configuration.
 /// fn may_start_later(refused: &InitError) -> bool {
-///     refused.problems().iter().all(|problem| match problem.kind() {
+///     refused.problems().iter().all(|problem| match problem.kind {
 ///         // The password may be about to change on the servers too.
 ///         ProblemKind::Denied | ProblemKind::NodeNotMade | ProblemKind::NoThread => true,
 ///         _ => false,
@@ -54,7 +61,7 @@ pub enum ProblemKind {
     /// There is no such key or variable. Correct its name, or start the version of the program that knows it.
     UnknownKey,
     /// A value that is not allowed: of a key, of a variable, of a setter, or of an attribute if no
-    /// [place](Problem::place) is known. Correct the configuration or the program.
+    /// [place](Problem#structfield.place) is known. Correct the configuration or the program.
     InvalidValue,
     /// No pool is configured. Give the program its configuration.
     NoPools,
@@ -75,42 +82,6 @@ pub enum ProblemKind {
     AlreadyRunning,
     /// The system has no thread for the library. Raise the limits of the process, or try again.
     NoThread,
-}
-
-/// The source of a key or a value in the configuration.
-///
-/// ```
-/// use redlock_runtime::Config;
-/// use redlock_runtime::error::Place;
-///
-/// let refused = Config::new().with_env([("REDLOCK_MAX_TTL", "long")]).unwrap_err();
-/// let expected = Place::Variable("REDLOCK_MAX_TTL".to_owned());
-/// assert_eq!(refused.problems()[0].place(), Some(&expected));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Place {
-    /// A file, or the text of [`Config::from_toml`](crate::Config::from_toml).
-    #[non_exhaustive]
-    File {
-        /// The path, as texts show it; `None` for a text.
-        path: Option<String>,
-        /// The line, counted from one; `None` if the file cannot be opened.
-        line: Option<usize>,
-    },
-    /// The name of an environment variable.
-    Variable(String),
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, line) = match self {
-            Self::Variable(name) => return f.write_str(name),
-            Self::File { path, line } => (path.as_deref(), line.map(|it| format!("line {it}"))),
-        };
-        let parts: Vec<_> = path.into_iter().chain(line.as_deref()).collect();
-        f.write_str(&parts.join(": "))
-    }
 }
 
 impl Problem {
@@ -135,10 +106,10 @@ impl Problem {
         self
     }
 
-    /// Returns the problem at this place, if a source of the configuration has it.
-    pub(crate) fn at(mut self, place: Option<&Place>) -> Self {
-        self.place = place.cloned();
-        match place {
+    /// Returns the problem at a place of the configuration; `None` if code sets the value.
+    pub(crate) fn at(mut self, place: impl Into<Option<String>>) -> Self {
+        self.place = place.into();
+        match self.place.clone() {
             Some(place) => self.under(format_args!("{place}: ")),
             None => self,
         }
@@ -155,60 +126,13 @@ impl Problem {
         self
     }
 
-    /// Returns the kind, which says who can mend the problem.
-    ///
-    /// ```
-    /// # use redlock_runtime::{Config, Redlock, error::ProblemKind};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let refused = Redlock::start(Config::new()).await.unwrap_err();
-    /// assert_eq!(refused.problems()[0].kind(), ProblemKind::NoPools);
-    /// # }
-    /// ```
-    pub fn kind(&self) -> ProblemKind {
-        self.kind
-    }
-
-    /// Returns the place in the configuration; `None` if code set the value, or a server is at fault.
-    ///
-    /// ```
-    /// let refused = redlock_runtime::Config::from_toml("key_prefix = 3").unwrap_err();
-    /// assert_eq!(refused.problems()[0].place().unwrap().to_string(), "line 1");
-    /// ```
-    pub fn place(&self) -> Option<&Place> {
-        self.place.as_ref()
-    }
-
-    /// Returns the names of the pools that are at fault. It is empty if no pool is.
-    ///
-    /// ```
-    /// # use redlock_runtime::{Config, Redlock};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let config = Config::new().pool("a", "memory://x").pool("b", "memory://x");
-    /// let refused = Redlock::start(config).await.unwrap_err();
-    /// assert_eq!(refused.problems()[0].pools(), ["a", "b"]);
-    /// # }
-    /// ```
-    pub fn pools(&self) -> &[String] {
-        &self.pools
-    }
-
-    /// Returns the name of the annotated function, or of the override, that is at fault.
-    ///
-    /// ```
-    /// # use redlock_runtime::{Config, Redlock, config::SiteConfig};
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let config = Config::new().pool("a", "memory://a").site("shop::chrage", SiteConfig::new());
-    /// let refused = Redlock::start(config).await.unwrap_err();
-    /// assert_eq!(refused.problems()[0].site(), Some("shop::chrage"));
-    /// # }
-    /// ```
-    pub fn site(&self) -> Option<&str> {
-        self.site.as_deref()
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+    /// # Errors
+    /// The error with all problems, if there are any.
+    pub(crate) fn none_of<E>(all: Vec<Self>, error: fn(Vec<Self>) -> E) -> Result<(), E> {
+        if all.is_empty() {
+            Ok(())
+        } else {
+            Err(error(all))
+        }
     }
 }

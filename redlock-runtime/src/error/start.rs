@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use redlock_core::node::NodeError;
-
 use super::Problem;
-use crate::health::VotingPools;
+use crate::health::PoolHealth;
 
 /// Why [`init`](crate::init()) refused to start: every problem that was found, each with its kind and its fix.
 ///
@@ -19,27 +17,10 @@ use crate::health::VotingPools;
 /// # }
 /// ```
 #[derive(Clone, thiserror::Error)]
-#[error("redlock cannot start: {}", joined(.problems))]
-pub struct InitError {
-    problems: Vec<Problem>,
-}
+#[error("redlock cannot start: {}", joined(.0))]
+pub struct InitError(pub(crate) Vec<Problem>);
 
 impl InitError {
-    pub(crate) fn one(problem: Problem) -> Self {
-        Self {
-            problems: vec![problem],
-        }
-    }
-
-    /// # Errors
-    /// The error with these problems, if there are any.
-    pub(crate) fn unless_empty(problems: Vec<Problem>) -> Result<(), Self> {
-        match &*problems {
-            [] => Ok(()),
-            _ => Err(Self { problems }),
-        }
-    }
-
     /// Returns the problems, of which there is at least one.
     ///
     /// ```
@@ -50,12 +31,12 @@ impl InitError {
     /// let config = Config::new().pool("a", "memory://a").pool("b", "memory://a");
     /// let refused = Redlock::start(config).await.unwrap_err();
     /// for problem in refused.problems() {
-    ///     assert_eq!(problem.kind(), ProblemKind::RefusedServer);
+    ///     assert_eq!(problem.kind, ProblemKind::RefusedServer);
     /// }
     /// # }
     /// ```
     pub fn problems(&self) -> &[Problem] {
-        &self.problems
+        &self.0
     }
 }
 
@@ -66,44 +47,33 @@ impl InitError {
 /// println!("{refused}");
 /// ```
 #[derive(Clone, thiserror::Error)]
-#[error("redlock's configuration: {}", joined(.problems))]
-pub struct ConfigError {
-    problems: Vec<Problem>,
-}
+#[error("redlock's configuration: {}", joined(.0))]
+pub struct ConfigError(pub(crate) Vec<Problem>);
 
 impl ConfigError {
-    /// # Errors
-    /// The error with these problems, if there are any.
-    pub(crate) fn unless_empty(problems: Vec<Problem>) -> Result<(), Self> {
-        match &*problems {
-            [] => Ok(()),
-            _ => Err(Self { problems }),
-        }
-    }
-
     /// Returns the problems, of which there is at least one.
     ///
     /// ```
     /// use redlock_runtime::error::ProblemKind;
     ///
     /// let refused = redlock_runtime::Config::from_toml("max_ttl = 'long'\nttl = '5s'").unwrap_err();
-    /// let kinds: Vec<_> = refused.problems().iter().map(|problem| problem.kind()).collect();
+    /// let kinds: Vec<_> = refused.problems().iter().map(|problem| problem.kind).collect();
     /// assert_eq!(kinds, [ProblemKind::InvalidValue, ProblemKind::UnknownKey]);
     /// ```
     pub fn problems(&self) -> &[Problem] {
-        &self.problems
+        &self.0
     }
 }
 
 /// Returns the first problems as one text: a file of another kind is full of them.
 fn joined(problems: &[Problem]) -> String {
     const MOST_PROBLEMS: usize = 12;
-    let first = problems.iter().take(MOST_PROBLEMS);
-    let mut text = first.map(Problem::to_string).collect::<Vec<_>>().join("; ");
-    if problems.len() > MOST_PROBLEMS {
-        text = format!("{text}; and {} more", problems.len() - MOST_PROBLEMS);
+    let first = problems.iter().take(MOST_PROBLEMS).map(Problem::to_string);
+    let text = first.collect::<Vec<_>>().join("; ");
+    match problems.len().saturating_sub(MOST_PROBLEMS) {
+        0 => text,
+        more => format!("{text}; and {more} more"),
     }
-    text
 }
 
 /// The reason why [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
@@ -136,15 +106,18 @@ impl NotReady {
     ///
     /// ```
     /// use redlock_runtime::error::{NodeErrorKind, NotReady, NotReadyKind};
+    /// use redlock_runtime::health::NodeStatus;
     ///
     /// /// True if the program should wait on, because a pool may vote by itself.
     /// fn waits_on(error: &NotReady) -> bool {
-    ///     let NotReadyKind::TooFewVotes(missing) = error.kind() else {
+    ///     let NotReadyKind::TooFewVotes(abstaining) = error.kind() else {
     ///         return false;
     ///     };
     ///     let for_a_person = [NodeErrorKind::Denied, NodeErrorKind::Refused];
-    ///     let mut reasons = missing.abstaining.iter().map(|it| it.reason.kind());
-    ///     reasons.any(|kind| !for_a_person.contains(&kind))
+    ///     abstaining.iter().any(|pool| match &pool.status {
+    ///         NodeStatus::Abstaining(reason) => !for_a_person.contains(&reason.kind()),
+    ///         _ => true,
+    ///     })
     /// }
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # use redlock_runtime::{Config, Redlock};
@@ -166,7 +139,11 @@ impl NotReady {
 /// # let redlock = Redlock::start(Config::new().pool("a", "redis://127.0.0.1:1")).await?;
 /// let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
 /// match error.kind() {
-///     NotReadyKind::TooFewVotes(missing) => println!("{missing}"),
+///     NotReadyKind::TooFewVotes(abstaining) => {
+///         for pool in abstaining {
+///             println!("{}: {:?}", pool.pool, pool.status);
+///         }
+///     }
 ///     other => println!("end the program: {other:?}"),
 /// }
 /// # Ok(()) }
@@ -174,65 +151,12 @@ impl NotReady {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NotReadyKind {
-    /// Too few default pools vote. The reason of each pool tells whether to wait on or to page somebody.
-    TooFewVotes(TooFewVotes),
+    /// Too few default pools vote, because these abstain. The reason of each tells whether to wait on or to page somebody.
+    TooFewVotes(Vec<PoolHealth>),
     /// A shutdown has begun. End the program.
     ShuttingDown,
     /// This process was forked from the one that started the registry. Call [`init`](crate::init()) after the fork.
     Forked,
-}
-
-/// The default pools, if too few of them vote for a lock.
-///
-/// ```
-/// # fn example(missing: redlock_runtime::error::TooFewVotes) {
-/// println!("{} of {} vote", missing.votes.voting, missing.votes.configured);
-/// # }
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct TooFewVotes {
-    /// The number of pools that vote, and of those that are needed.
-    pub votes: VotingPools,
-    /// The other default pools, in the order of their names.
-    pub abstaining: Vec<AbstainingPool>,
-}
-
-/// A pool that does not vote.
-///
-/// ```
-/// use redlock_runtime::error::{AbstainingPool, NodeErrorKind};
-///
-/// fn advice(abstaining: &AbstainingPool) -> String {
-///     let pool = &abstaining.pool;
-///     match abstaining.reason.kind() {
-///         NodeErrorKind::Quarantined => format!("{pool} waits until it cannot have forgotten a lock"),
-///         NodeErrorKind::Denied => format!("{pool} refuses the login: mend the password"),
-///         NodeErrorKind::Refused => format!("{pool} has a server that a lock cannot rely on"),
-///         _ => format!("{pool} cannot be reached now"),
-///     }
-/// }
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct AbstainingPool {
-    /// The pool's name.
-    pub pool: String,
-    /// The reason, of which [`kind`](NodeError::kind) says what to do.
-    pub reason: NodeError,
-}
-
-impl fmt::Display for TooFewVotes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let votes = self.votes;
-        write!(
-            f,
-            "{} of {} default pools vote, {} needed",
-            votes.voting, votes.configured, votes.needed,
-        )?;
-        let mut abstaining = self.abstaining.iter();
-        abstaining.try_for_each(|it| write!(f, "; {}: {}", it.pool, it.reason))
-    }
 }
 
 macro_rules! debug_as_text {

@@ -58,10 +58,8 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
     let registry = Registry::start(&checked).await?;
     // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
     if !scope::set_global(registry.clone()) {
-        return Err(InitError::one(Problem::new(
-            ProblemKind::AlreadyRunning,
-            RUNNING,
-        )));
+        let problem = Problem::new(ProblemKind::AlreadyRunning, RUNNING);
+        return Err(InitError(vec![problem]));
     }
     Ok(Redlock { registry })
 }
@@ -71,7 +69,7 @@ impl Registry {
     async fn start(checked: &CheckedConfig) -> Result<Self, InitError> {
         let io = io_thread().map_err(|error| {
             let text = format!("the I/O thread cannot start: {error}");
-            InitError::one(Problem::new(ProblemKind::NoThread, text))
+            InitError(vec![Problem::new(ProblemKind::NoThread, text)])
         })?;
         let options = redis_options(checked);
         let nodes = start_nodes(checked, &options, io)?;
@@ -91,7 +89,7 @@ impl Registry {
     /// Rechecks leases when a node may have forgotten them, reports figures, and listens for signals.
     fn watch(&self, config: &Config) {
         if !self.votes().suffice() {
-            let reason = ready::too_few_votes(self);
+            let reason = ready::votes_of(self);
             tracing::warn!(%reason, "calls fail until a majority of the pools votes");
         }
         self.shared.recheck_at_new_epochs();
@@ -195,7 +193,7 @@ fn start_nodes(
         };
         started.by_pool.insert(name.clone(), node);
     }
-    InitError::unless_empty(problems).map(|()| started)
+    Problem::none_of(problems, InitError).map(|()| started)
 }
 
 /// Returns the node that the user's code makes for a pool.

@@ -1,5 +1,6 @@
 //! Waiting until a majority of the pools votes.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use redlock_core::error::Brief;
@@ -7,7 +8,7 @@ use redlock_core::node::NodeStatus;
 use redlock_core::process::{FORKED, is_forked};
 
 use super::Redlock;
-use crate::error::{AbstainingPool, NotReady, NotReadyKind, TooFewVotes};
+use crate::error::{NotReady, NotReadyKind};
 use crate::registry::Registry;
 
 /// The pause between two looks at the nodes. A look asks no server.
@@ -47,19 +48,22 @@ impl Redlock {
         let deadline = clock.now().saturating_add(timeout);
         loop {
             if registry.is_closing() {
-                return Err(NotReady::new(
-                    NotReadyKind::ShuttingDown,
-                    "the shutdown has begun",
-                ));
+                let why = "the shutdown has begun";
+                return Err(NotReady::new(NotReadyKind::ShuttingDown, why));
             }
             if registry.votes().suffice() {
                 return Ok(());
             }
             let now = clock.now();
             if now >= deadline {
-                let missing = too_few_votes(registry);
-                let text = format!("{missing}; gave up after {}", Brief(timeout));
-                return Err(NotReady::new(NotReadyKind::TooFewVotes(missing), text));
+                let (votes, timeout) = (votes_of(registry), Brief(timeout));
+                let mut pools = registry.health();
+                pools.retain(|pool| pool.is_default && !pool.is_voting());
+                let kind = NotReadyKind::TooFewVotes(pools);
+                return Err(NotReady::new(
+                    kind,
+                    format!("{votes}; gave up after {timeout}"),
+                ));
             }
             clock
                 .sleep_until(now.saturating_add(PAUSE).min(deadline))
@@ -68,18 +72,17 @@ impl Redlock {
     }
 }
 
-/// Returns the number of default pools that vote, and the reason of each other one.
-pub(super) fn too_few_votes(registry: &Registry) -> TooFewVotes {
-    let nodes = registry.shared.pools.default_set.iter();
-    let abstaining = nodes.filter_map(|node| match node.status() {
-        NodeStatus::Abstaining(reason) => Some(AbstainingPool {
-            pool: node.name().to_owned(),
-            reason,
-        }),
-        _ => None,
-    });
-    TooFewVotes {
-        votes: registry.votes(),
-        abstaining: abstaining.collect(),
+/// Says how many of the default pools vote, and why the others do not.
+pub(super) fn votes_of(registry: &Registry) -> String {
+    let votes = registry.votes();
+    let mut text = format!(
+        "{} of {} default pools vote, {} needed",
+        votes.voting, votes.configured, votes.needed,
+    );
+    for node in registry.shared.pools.default_set.iter() {
+        if let NodeStatus::Abstaining(reason) = node.status() {
+            let _ = write!(text, "; {}: {reason}", node.name());
+        }
     }
+    text
 }

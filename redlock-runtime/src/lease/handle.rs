@@ -8,7 +8,6 @@ use redlock_core::Resource;
 use redlock_core::error::LeaseEnd;
 use redlock_core::request::Note;
 
-use super::FencingToken;
 use crate::error::{LockError, LockErrorKind, RegistryContext};
 use crate::parameters::{Mode, check_ttl};
 use crate::site::Site;
@@ -109,24 +108,6 @@ impl LeaseHandle {
     /// ```
     pub fn token_id(&self) -> &str {
         self.core.token_id()
-    }
-
-    /// Returns the lock's fencing token, if `fencing` was set. Send it to the store with every write. A
-    /// store that refuses tokens below the highest it has seen is safe from a holder that was
-    /// paused past the end of its lease. An extension does not change the token.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").fencing(true).acquire().await?;
-    /// let token = lease.fencing_token().expect("`fencing` was asked for");
-    /// println!("UPDATE … WHERE fence <= {}", token.as_i64());
-    /// # Ok(()) }
-    /// ```
-    pub fn fencing_token(&self) -> Option<FencingToken> {
-        self.core.fencing_token()
     }
 
     /// Returns the [note](crate::Lock::note) that stands on the nodes. A call that shares the lock has the note of

@@ -1,7 +1,9 @@
-//! The lease of applications: [`Lease`] holds the lock, and a [`LeaseHandle`] only observes it.
+//! The lease of applications: [`Lease`] holds the lock, and a [`LeaseHandle`] only observes it. A [`Fenced`] one has a
+//! fencing token.
 
 mod body;
 pub(crate) mod chain;
+mod fenced;
 mod handle;
 
 use std::ops::Deref;
@@ -18,6 +20,7 @@ pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
 
 pub(crate) use body::BodyUnderLease;
+pub use fenced::Fenced;
 pub use handle::LeaseHandle;
 
 use crate::error::RegistryContext;

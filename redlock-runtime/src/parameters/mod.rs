@@ -27,7 +27,7 @@ pub use options::LockOptions;
 pub use types::{Counts, MinValidity, Mode, Wait};
 
 pub(crate) use options::SiteParameters;
-pub(crate) use setters::argument;
+pub(crate) use setters::{argument, setter};
 pub(crate) use value::{ConfigValue, RawValue, parse, words};
 
 /// The imports of a module that expands the table: the types in its rows, and the macros.

@@ -1,27 +1,38 @@
 //! The setters that come from the table.
 
-/// `for_each_parameter!(setters!(Lock, it => it.0.options));` gives `Lock` a setter for each parameter. The
+/// `for_each_parameter!(setters!(Lock<L>, it => it.0.options));` gives `Lock` a setter for each parameter. The
 /// expression is the place of its options.
 macro_rules! setters {
-    (($owner:ident, $it:ident => $options:expr) $(
+    (($owner:ident $(<$of:ident>)?, $it:ident => $options:expr) $(
         $(#[$doc:meta])+
         $name:ident: $type:ty
             $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?
             $(, kind $kind:expr)?;
     )+) => {
-        impl $owner {
-            $(
+        impl $(<$of>)? $owner $(<$of>)? {
+            $( $crate::parameters::setter! {
+                $owner.$name: $crate::parameters::argument!($type $(, from $from)?),
+                $it => $options $(, instead of $other)?;
                 $(#[$doc])+
-                pub fn $name(
-                    mut self,
-                    $name: $crate::parameters::argument!($type $(, from $from)?),
-                ) -> Self {
-                    let $it = &mut self;
-                    $options.$name = Some($name.into());
-                    $( $options.$other = None; )?
-                    self
-                }
-            )+
+            } )+
+        }
+    };
+}
+
+/// Makes one setter. The `fencing` of a `Lock` is in `lock.rs`, because it changes the type of the lock.
+macro_rules! setter {
+    (Lock.fencing: $($setter:tt)+) => {};
+    (
+        $owner:ident.$name:ident: $argument:ty,
+        $it:ident => $options:expr $(, instead of $other:ident)?;
+        $(#[$doc:meta])+
+    ) => {
+        $(#[$doc])+
+        pub fn $name(mut self, $name: $argument) -> Self {
+            let $it = &mut self;
+            $options.$name = Some($name.into());
+            $( $options.$other = None; )?
+            self
         }
     };
 }
@@ -60,4 +71,4 @@ macro_rules! argument {
     };
 }
 
-pub(crate) use {argument, const_setters, setters};
+pub(crate) use {argument, const_setters, setter, setters};

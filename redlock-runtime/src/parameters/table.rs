@@ -142,9 +142,8 @@ macro_rules! for_each_parameter {
             /// ```
             permits: u32, kind |count: u32| Kind::Permits(count.try_into().unwrap_or(u16::MAX));
 
-            /// True if a fencing token comes with the lock: see
-            /// [`LeaseHandle::fencing_token`](crate::LeaseHandle::fencing_token). A body that was
-            /// written for one may rely on it. Default: no.
+            /// True if a fencing token comes with the lock, which [`LeaseHandle::fenced`](crate::LeaseHandle::fenced)
+            /// has. A configuration cannot take it from a function with the literal `fencing = true`. Default: no.
             ///
             /// ```
             /// use redlock_runtime::parameters::LockOptions;

@@ -43,8 +43,8 @@ async fn a_call_below_a_term_shares_its_lock() {
     let locks = TestLocks::new();
     let election = office();
     let shares = election.run(async |term| {
-        let below = lock(OFFICE).fencing(true).acquire().await.unwrap();
-        assert_eq!(below.fencing_token(), Some(term.fencing_token()));
+        let below = lock(OFFICE).fencing().acquire().await.unwrap();
+        assert_eq!(below.fencing_token(), term.fencing_token());
         below.release().await;
         // One that wants another kind of lock is told why it cannot have it.
         let refused = lock(OFFICE).permits(2).acquire().await.unwrap_err();

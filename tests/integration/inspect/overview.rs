@@ -24,8 +24,7 @@ async fn outer(id: u64, registry: &Registry) -> Result<(), LockError> {
     let validity = held.validity;
     assert!(validity > Duration::from_secs(40) && validity < Duration::from_secs(240));
     assert_eq!(held.extensions, 1);
-    assert_eq!(held.fencing_token, lease.fencing_token());
-    assert!(held.fencing_token.is_some());
+    assert_eq!(held.fencing_token, Some(lease.fencing_token()));
     assert_eq!(held.token_id, lease.token_id());
     assert_eq!(held.note.as_ref().unwrap().as_str(), "refund 42");
     assert_eq!(held.pools, ["a", "b", "c"]);

@@ -6,7 +6,7 @@ use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::{FencingToken, LeaseEnd};
 use redlock_runtime::registry::Registry;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{Config, LockError, current, redlock};
+use redlock_runtime::{Config, Lease, LockError, current, redlock};
 use redlock_tests::{drop_after, wait_until};
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -357,21 +357,44 @@ async fn max_hold() {
 }
 
 #[redlock(resource = "r", fencing = true, guard = lease)]
-async fn fenced() -> Result<Option<FencingToken>, LockError> {
+async fn fenced() -> Result<FencingToken, LockError> {
+    // The same below the lease, where no type says so.
+    let below = current().and_then(|lease| lease.fenced());
+    assert_eq!(
+        below.map(|it| it.fencing_token()),
+        Some(lease.fencing_token())
+    );
     Ok(lease.fencing_token())
 }
 
+const FENCED: bool = true;
+
+#[redlock(resource = "r", fencing = FENCED, guard = lease)]
+async fn fenced_by_a_constant() -> Result<Option<FencingToken>, LockError> {
+    let lease: &Lease = lease;
+    Ok(lease.fenced().map(|lease| lease.fencing_token()))
+}
+
+#[redlock(resource = "r", fencing = is_fenced, guard = lease)]
+async fn fenced_at_the_call(is_fenced: bool) -> Result<Option<FencingToken>, LockError> {
+    Ok(lease.fenced().map(|lease| lease.fencing_token()))
+}
+
 #[redlock(resource = "r", guard = lease)]
-async fn unfenced() -> Result<Option<FencingToken>, LockError> {
-    Ok(lease.fencing_token())
+async fn unfenced() -> Result<bool, LockError> {
+    Ok(lease.fenced().is_some())
 }
 
 #[tokio::test]
 async fn fencing() {
     with_registry(async |_| {
-        let first = fenced().await.unwrap().expect("a token");
-        assert!(fenced().await.unwrap().expect("a token") > first);
-        assert_eq!(unfenced().await.unwrap(), None);
+        let first = fenced().await.unwrap();
+        let second = fenced_by_a_constant().await.unwrap();
+        let third = fenced_at_the_call(true).await.unwrap();
+        assert!(Some(first) < second && second < third);
+        assert!(fenced().await.unwrap() > third.expect("a token"));
+        assert_eq!(fenced_at_the_call(false).await.unwrap(), None);
+        assert!(!unfenced().await.unwrap());
     })
     .await;
 }

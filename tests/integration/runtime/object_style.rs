@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::{LockError, Resource, lock};
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{Fenced, Lease, Lock, LockError, Resource, current, lock};
 
 use crate::runtime::fixture::{SOON, registry, start};
 
@@ -113,4 +115,43 @@ async fn bad_requests_are_refused_before_anything_is_sent() {
         })
         .await;
     nodes.assert_no_lock_keys(SOON).await;
+}
+
+/// A lock that is fenced by its type, and whose options say no.
+fn fenced() -> Lock<Fenced<Lease>> {
+    lock("r")
+        .fencing()
+        .options(LockOptions::new().fencing(false))
+}
+
+#[tokio::test]
+async fn a_fenced_lock_comes_with_a_token_under_any_options() {
+    let _locks = TestLocks::new();
+    let lease = fenced().acquire().await.unwrap();
+    let first = lease.fencing_token();
+    assert_eq!(lease.handle().fencing_token(), first);
+    lease.release().await;
+    let second = fenced().run(async |lease| lease.fencing_token());
+    let second = second.await.unwrap();
+    let third: Result<_, LockError> = fenced()
+        .try_run(async |lease| Ok(lease.fencing_token()))
+        .await;
+    assert!(first < second && second < third.unwrap());
+}
+
+#[tokio::test]
+async fn a_body_under_a_fenced_lease_has_its_token() {
+    let _locks = TestLocks::new();
+    let lease = fenced().acquire().await.unwrap();
+    let token = lease.fencing_token();
+    let found = lease.run(async |lease| {
+        let below = lock("r").run(async { current()?.fenced() }).await;
+        let below = below.unwrap().expect("it shares the fenced lease");
+        (lease.fencing_token(), below.fencing_token())
+    });
+    assert_eq!(found.await.unwrap(), (token, token));
+    let lease = fenced().acquire().await.unwrap();
+    let token = lease.fencing_token();
+    let found = lease.try_run(async |lease| Ok::<_, LockError>(lease.fencing_token()));
+    assert_eq!(found.await.unwrap(), token);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::parameters::Mode;
+use redlock_runtime::parameters::{LockOptions, Mode};
 use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, wait_until};
 
@@ -74,9 +74,7 @@ async fn processes_meet_at_the_same_prefix_in_the_same_database() {
     one_waits_for_the_other(&all, &other, &one).await;
     assert!(excludes(&one, &other).await);
 
-    let lease = registry(&one)
-        .scope(lock("r").fencing(true).acquire())
-        .await;
+    let lease = registry(&one).scope(lock("r").fencing().acquire()).await;
     let lease = lease.unwrap();
     for node in &nodes {
         assert!(
@@ -103,7 +101,7 @@ async fn processes_do_not_meet_at_another_prefix_or_database() {
         assert!(!excludes(&shop, &stranger).await);
         stranger.shutdown().await;
     }
-    let lease = registry(&shop).scope(lock("r").fencing(true).acquire());
+    let lease = registry(&shop).scope(lock("r").fencing().acquire());
     let lease = lease.await.unwrap();
     let keys = node.keys();
     assert!(keys.contains(&b"shop:r".to_vec()), "{keys:?}");
@@ -159,10 +157,11 @@ async fn one_server_under_three_names_says_so_in_each_refusal() {
         .node_timeout(SOON)
         .connect_timeout(SOON);
     let redlock = Redlock::start(config).await.unwrap();
+    let fencing = LockOptions::new().fencing(true);
     for (kind, wanted) in [
         ("plain", lock("r")),
         ("several", lock(["r", "s"])),
-        ("fenced", lock("r").fencing(true)),
+        ("fenced", lock("r").options(fencing)),
         ("two permits", lock("r").permits(2)),
         ("four permits", lock("r").permits(4)),
         ("writer", lock("r").mode(Mode::Write)),

@@ -61,13 +61,11 @@ async fn unfenced() -> Result<(), LockError> {
     fenced().await.map(|_| ())
 }
 
-#[redlock(resource = "r", fencing = true)]
-async fn fenced() -> Result<u64, LockError> {
+#[redlock(resource = "r", fencing = true, guard = lease)]
+async fn fenced() -> Result<FencingToken, LockError> {
     // A fenced lease also serves a call that does not ask for a fencing token.
-    let fenced = current().and_then(|lease| lease.fencing_token());
-    assert!(fenced.is_some());
     plain().await?;
-    Ok(fenced.map_or(0, FencingToken::as_u64))
+    Ok(lease.fencing_token())
 }
 
 #[redlock(resource = "r")]
@@ -75,10 +73,11 @@ async fn plain() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "r", fencing = true)]
+#[redlock(resource = "r", fencing = true, guard = lease)]
 async fn fenced_twice() -> Result<(), LockError> {
-    let ours = current().and_then(|lease| lease.fencing_token());
-    assert_eq!(ours.map(FencingToken::as_u64), Some(fenced().await?));
+    assert_eq!(fenced().await?, lease.fencing_token());
+    let below = lock("r").fencing().acquire().await?;
+    assert_eq!(below.fencing_token(), lease.fencing_token());
     Ok(())
 }
 

@@ -48,7 +48,8 @@ async fn acquire(prefix: &str, batch: &BTreeSet<Vec<u8>>) -> BTreeMap<Vec<u8>, L
     for (index, name) in batch.iter().enumerate() {
         let key = [prefix.as_bytes(), name].concat();
         let has_length = (1..=LONGEST).contains(&name.len());
-        match lock(name.clone()).fencing(index % 8 == 0).acquire().await {
+        let options = LockOptions::new().fencing(index % 8 == 0);
+        match lock(name.clone()).options(options).acquire().await {
             Ok(lease) => {
                 let is_good = has_length && !name.starts_with(b"redlock:");
                 assert!(is_good, "{name:?} was locked");

@@ -39,7 +39,7 @@ duplicate! { Tea, Coffee =>
 
 fn is_fenced() -> String {
     let lease = current().expect("the body runs under its lock");
-    lease.fencing_token().is_some().to_string()
+    lease.fenced().is_some().to_string()
 }
 
 const NAMES: [&str; 3] = [

@@ -2,7 +2,8 @@
 
 use redlock_runtime::config::SiteConfig;
 use redlock_runtime::error::InitError;
-use redlock_runtime::parameters::Mode;
+use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, Redlock, init};
 
 use crate::{overridden, seconds, shop};
@@ -32,7 +33,7 @@ async fn refusal(config: Config) -> InitError {
 async fn problem(config: Config) -> String {
     let refused = refusal(config).await;
     assert_eq!(refused.problems().len(), 1, "{refused}");
-    refused.problems()[0].clone()
+    refused.problems()[0].to_string()
 }
 
 fn of(name: &str, site: SiteConfig) -> Config {
@@ -98,6 +99,43 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
             "{expected}\nis not in\n{text}"
         );
     }
+}
+
+#[tokio::test]
+async fn an_override_that_takes_a_literal_token_is_refused() {
+    let reason = "`fencing = false` takes the token on which the body relies, as its attribute has the literal \
+                  `fencing = true`; leave `fencing` out here, or write a constant there";
+    let name = "overrides::shop::withdraw";
+    let site = "`overrides::shop::withdraw` (tests/own_process/overrides/shop.rs:";
+    let text = problem(of(name, SiteConfig::new().fencing(false))).await;
+    assert!(text.starts_with(site), "{text}");
+    let end = format!("), overridden by `[sites.\"{name}\"]`: {reason}");
+    assert!(text.ends_with(&end), "{text}");
+    // From the file, with its place.
+    let file = format!("[pools.a]\nurl = 'memory://a'\n\n[sites.\"{name}\"]\nfencing = false");
+    let text = problem(Config::from_toml(&file).unwrap()).await;
+    let end = format!("overridden by `[sites.\"{name}\"]` (line 4): {reason}");
+    assert!(text.ends_with(&end), "{text}");
+}
+
+#[tokio::test]
+async fn a_literal_token_is_there_under_other_overrides() {
+    // `[defaults]` are below the attribute.
+    let name = "overrides::shop::withdraw";
+    let config = Config::new().site(name, SiteConfig::new().ttl(seconds(5)).fencing(true));
+    let defaults = LockOptions::new().fencing(false);
+    let _locks = TestLocks::with_config(config.defaults(defaults));
+    let first = shop::withdraw().await.unwrap();
+    assert!(shop::withdraw().await.unwrap() > first);
+}
+
+#[tokio::test]
+async fn a_token_by_a_constant_is_taken_by_an_override() {
+    let _locks = overridden("overrides::shop::charge", SiteConfig::new());
+    assert!(shop::deposit().await.unwrap());
+    let site = SiteConfig::new().fencing(false);
+    let _locks = overridden("overrides::shop::deposit", site);
+    assert!(!shop::deposit().await.unwrap());
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use redlock_runtime::lease::FencingToken;
 use redlock_runtime::parameters::Mode;
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, redlock};
@@ -26,6 +27,18 @@ pub(crate) async fn writes() -> Result<Option<Mode>, LockError> {
     Ok(lease.mode())
 }
 
+#[redlock(resource = "withdrawal", fencing = true, guard = lease)]
+pub(crate) async fn withdraw() -> Result<FencingToken, LockError> {
+    Ok(lease.fencing_token())
+}
+
+const FENCED: bool = true;
+
+#[redlock(resource = "deposit", fencing = FENCED, guard = lease)]
+pub(crate) async fn deposit() -> Result<bool, LockError> {
+    Ok(lease.fenced().is_some())
+}
+
 #[redlock(resource = ["from:{from}", "to:{to}"])]
 pub(crate) async fn both(from: u8, to: u8) -> Result<(), LockError> {
     Ok(())
@@ -34,13 +47,13 @@ pub(crate) async fn both(from: u8, to: u8) -> Result<(), LockError> {
 #[redlock(resource = "generic", guard = lease)]
 pub(crate) async fn generic<T: Send>(value: T) -> Result<bool, LockError> {
     drop(value);
-    Ok(lease.fencing_token().is_some())
+    Ok(lease.fenced().is_some())
 }
 
 pub(crate) trait Shop: Sync {
     #[redlock(resource = "in a trait", name = "of a trait", guard = lease)]
     async fn in_a_trait(&self) -> Result<bool, LockError> {
-        Ok(lease.fencing_token().is_some())
+        Ok(lease.fenced().is_some())
     }
 }
 
@@ -81,7 +94,7 @@ macro_rules! empties {
         impl $ty {
             #[redlock(resource = "empty", name = $name, guard = lease)]
             pub(crate) async fn empty() -> Result<bool, LockError> {
-                Ok(lease.fencing_token().is_some())
+                Ok(lease.fenced().is_some())
             }
         }
     )+ };

@@ -185,8 +185,8 @@ async fn a_caller_that_goes_away_is_cancelled_on_its_span() {
 async fn the_span_of_a_joined_call_is_below_the_holders() {
     let told = captured();
     let _locks = TestLocks::new();
-    let outer = lock("a joined span").name("spans: a name").fencing(true);
-    let nested = outer.run(async { work("a joined span").await.unwrap() });
+    let outer = lock("a joined span").name("spans: a name").fencing();
+    let nested = outer.run(async |_| work("a joined span").await.unwrap());
     nested.await.unwrap();
     let acquires = told.spans("redlock.acquire", "a joined span");
     let [(outer, _), (inner, parent)] = &acquires[..] else {

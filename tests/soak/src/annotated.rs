@@ -1,6 +1,6 @@
 //! The annotated functions of the workers: the body is the holder's.
 
-use redlock_runtime::{LockError, redlock};
+use redlock_runtime::{LeaseHandle, LockError, redlock};
 
 use crate::holder::Holder;
 use crate::plan::PERMITS;
@@ -16,7 +16,8 @@ macro_rules! annotated {
             $($parameters)+
         )]
         pub(crate) async fn $name($holder: &Holder) -> Result<(), LockError> {
-            $holder.work(lease.handle()).await;
+            // Those of fenced functions have another type.
+            $holder.work(LeaseHandle::clone(lease)).await;
             Ok(())
         }
     )+};

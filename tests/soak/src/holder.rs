@@ -115,7 +115,7 @@ impl Holder {
             office = office.max_term(held);
         }
         let standing = office.run(async |term| {
-            self.work(term.lease().clone()).await;
+            self.work(LeaseHandle::clone(term.lease())).await;
             office.resign();
         });
         let mut standing = pin!(standing);
@@ -135,7 +135,7 @@ impl Holder {
         let plan = &self.plan;
         let mut lock = lock(&plan.locked)
             .ttl(plan.ttl)
-            .fencing(plan.is_fenced)
+            .options(LockOptions::new().fencing(plan.is_fenced))
             .min_validity(plan.min_validity)
             .on_lost(plan.on_lost)
             .retry_delay(plan.retry_delay);

@@ -70,7 +70,7 @@ impl Visit {
             began: entered.saturating_sub(nanos(lease.held_for())),
             entered,
             until: entered + nanos(lease.validity()),
-            token: lease.fencing_token().map(u64::from),
+            token: lease.fenced().map(|lease| lease.fencing_token().into()),
         };
         journal.write(&Event::Enter(held.clone()));
         Self {

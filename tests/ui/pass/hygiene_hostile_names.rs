@@ -33,6 +33,7 @@ mod hostile {
     pub struct CallState;
     pub struct LeaseSlot;
     pub struct Lease;
+    pub struct Fenced;
     pub struct LockError;
     pub struct Resource;
     pub struct Registration;
@@ -69,7 +70,7 @@ mod hostile {
         name = "hostile",
     )]
     async fn f(id: u8, pair: (u8, u8)) -> ::core::result::Result<u8, ::redlock_runtime::LockError> {
-        let _ = (Result, Option, Ok, Err, Some, None, LockSpec, LeaseSlot, Lease, LockError, Resource);
+        let _ = (Result, Option, Ok, Err, Some, None, LockSpec, LeaseSlot, Lease, Fenced, LockError, Resource);
         let _ = (Registration, Site, SITE, Duration, Future, Pin, Box, String, Vec, lease);
         ::core::result::Result::Ok(id + pair.1)
     }

@@ -2,6 +2,7 @@
 #![deny(warnings)]
 #![allow(dead_code)]
 
+use redlock_runtime::lease::FencingToken;
 use redlock_runtime::parameters::Wait;
 use redlock_runtime::{LockError, redlock};
 
@@ -59,6 +60,11 @@ macro_rules! locked {
             Ok(())
         }
     };
+}
+
+#[redlock(resource = "a", fencing = FENCED, guard = lease)]
+async fn token_of_a_constant() -> Result<Option<FencingToken>, LockError> {
+    Ok(lease.fenced().map(|lease| lease.fencing_token()))
 }
 
 locked!(by_macro, POOLS, Wait::Forever, FENCED);

@@ -30,7 +30,7 @@ async fn braces() -> Result<(), LockError> {
 
 #[redlock(crate = ::redlock_runtime, name = ("any order"), guard = (lease), fencing = (true), ttl = (((50))), pools = (["a", ("b")]), resource = ("a:{id}"))]
 async fn parentheses(id: u64) -> Result<u64, LockError> {
-    let _ = lease.fencing_token();
+    let _ = lease.fencing_token().as_i64();
     Ok(id)
 }
 

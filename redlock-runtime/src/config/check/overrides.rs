@@ -15,7 +15,7 @@ pub(super) fn match_overrides(config: &Config, problems: &mut Vec<Problem>) -> V
         let origin = config.origin_of(name);
         let mut refuse = |why: String| {
             let problem = Problem::new(ProblemKind::UnknownSite, format!("{origin} {why}"));
-            problems.push(config.in_override(name, problem));
+            problems.push(problem.of_site(name));
         };
         match by_name.get(name.as_str()).map(Vec::as_slice) {
             Some(&[site]) => overridden.push(site),

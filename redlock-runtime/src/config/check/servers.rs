@@ -27,37 +27,31 @@ pub(crate) fn check_servers(
         problems.extend(same.map(|other| same_node(other.name(), one.name(), one.address())));
     }
     check_permissions(checked, servers, &mut problems);
-    InitError::unless_empty(problems)
+    Problem::none_of(problems, InitError)
 }
 
 /// Refuses the start if the default pools are no majority without those that refuse the login or the database, or
 /// have a certificate that is not trusted: no lock could ever be acquired. For a minority the log has a warning.
 pub(crate) fn check_logins(nodes: &NodeSet) -> Result<(), InitError> {
-    let denied: Vec<_> = nodes
-        .iter()
-        .filter_map(|node| {
-            let reason = abstains(&**node, NodeErrorKind::Denied)?;
-            Some((node.name(), reason))
-        })
-        .collect();
+    let denied = nodes.iter().filter_map(|node| {
+        let reason = abstains(&**node, NodeErrorKind::Denied)?;
+        Some((node.name(), format!("{}: {reason}", node.name())))
+    });
+    let (names, denied): (Vec<_>, Vec<_>) = denied.unzip();
     let needed = majority(nodes.len());
     if nodes.len() - denied.len() >= needed {
         return Ok(());
     }
-    let reasons = denied
-        .iter()
-        .map(|(name, reason)| format!("{name}: {reason}"));
     let text = format!(
         "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; mend \
          the URLs (a password without a user: redis://:password@host), the servers' ACLs or databases, or the \
          certificates (`tls_ca` names who issued them)",
         denied.len(),
         nodes.len(),
-        reasons.collect::<Vec<_>>().join("; "),
+        denied.join("; "),
     );
-    let names = denied.iter().map(|(name, _)| *name);
     let problem = Problem::new(ProblemKind::Denied, text).of_pools(names);
-    Err(InitError::one(problem))
+    Err(InitError(vec![problem]))
 }
 
 /// Returns why the node abstains, if it does so for a reason of this kind.
@@ -84,26 +78,23 @@ fn check_permissions(
             continue;
         };
         let names = checked.pools_of(site);
-        let lacking = names.iter().filter_map(|name| {
+        let mend = |name: &String| {
             let server = servers.iter().find(|server| server.name() == name)?;
-            Some((&**name, server.health().mend?))
-        });
-        let lacking: Vec<_> = lacking.collect();
+            Some(format!("on `{name}`: {}", server.health().mend?))
+        };
+        let lacking: Vec<_> = names.iter().filter_map(mend).collect();
         if lacking.is_empty() {
             continue;
         }
-        let mends = lacking
-            .iter()
-            .map(|(name, mend)| format!("on `{name}`: {mend}"));
         let text = format!(
             "{site} takes {kind}, and {} of its {} pools do not allow their user the commands that this needs; run {}",
             lacking.len(),
             names.len(),
-            mends.collect::<Vec<_>>().join("; "),
+            lacking.join("; "),
         );
         if names.len() - lacking.len() < majority(names.len()) {
-            let problem = Problem::new(ProblemKind::Denied, text).of_site(site.site_name());
-            problems.push(problem.of_pools(lacking.iter().map(|(name, _)| *name)));
+            let problem = Problem::new(ProblemKind::Denied, text);
+            problems.push(problem.of_site(site.site_name()));
         } else {
             tracing::warn!("{text}");
         }

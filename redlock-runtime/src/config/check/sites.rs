@@ -19,10 +19,19 @@ impl CheckedConfig {
             let origin = self.config.origin_of(site.site_name());
             let mut refuse = |problem: Problem| {
                 let problem = problem.under(format_args!("{site}, overridden by {origin}: "));
-                problems.push(self.config.in_override(site.site_name(), problem));
+                problems.push(problem.of_site(site.site_name()));
             };
-            if let Some(names) = self.override_of(site).and_then(|own| own.pools.as_ref()) {
+            let own = self.override_of(site);
+            if let Some(names) = own.and_then(|own| own.pools.as_ref()) {
                 self.config.check_pool_names(names, &mut refuse);
+            }
+            // By the literal, the guard's type has a fencing token.
+            let is_unfenced = own.is_some_and(|own| own.options.fencing == Some(false));
+            if is_unfenced && site.options.fencing == Some(true) {
+                refuse(Problem::invalid(
+                    "`fencing = false` takes the token on which the body relies, as its attribute has the literal \
+                     `fencing = true`; leave `fencing` out here, or write a constant there",
+                ));
             }
             if let Err(invalid) = self.check_values(site) {
                 refuse(Problem::invalid(invalid.to_string()));

@@ -9,7 +9,7 @@ use redlock_core::restart_check::RestartCheck;
 
 use crate::config::keys::{KeyPath, is_bare};
 use crate::config::{Config, PoolAddress, PoolConfig};
-use crate::error::{Place, Problem, ProblemKind};
+use crate::error::{Problem, ProblemKind};
 use crate::parameters::check_ttl;
 use crate::text::{ShownName, did_you_mean};
 
@@ -48,17 +48,10 @@ impl Config {
     }
 
     /// Returns where a source sets `key`, or where the key's table begins; `None` if code sets it.
-    pub(crate) fn place(&self, key: &KeyPath) -> Option<&Place> {
+    pub(crate) fn place(&self, key: &KeyPath) -> Option<String> {
         let place = self.places.get(key);
-        place.or_else(|| self.places.get(&key.sibling("")))
-    }
-
-    /// Returns the problem with the name and the place of the override of a function.
-    pub(crate) fn in_override(&self, site_name: &str, problem: Problem) -> Problem {
-        let table = KeyPath::new("sites", site_name, "");
-        let mut problem = problem.of_site(site_name);
-        problem.place = self.place(&table).cloned();
-        problem
+        let place = place.or_else(|| self.places.get(&key.sibling("")));
+        place.cloned()
     }
 
     /// Returns the text that names an override of a function.
@@ -82,7 +75,7 @@ impl Config {
                 let text = format!(
                     "the pool name `{shown}` is not made of at most 64 letters, digits, `-` and `_`"
                 );
-                refuse(Problem::invalid(text).at(place));
+                refuse(Problem::invalid(text).at(place.clone()));
             }
             let address = match pool.address() {
                 Some(Ok(address)) => address,
@@ -147,7 +140,7 @@ impl Config {
         if let Some(names) = &self.default_pools {
             let place = self.place(&KeyPath::new("", "", "default_pools"));
             self.check_pool_names(names, |problem| {
-                problems.push(problem.under("`default_pools` ").at(place));
+                problems.push(problem.under("`default_pools` ").at(place.clone()));
             });
         }
     }

@@ -1,0 +1,164 @@
+//! Leases that have a fencing token by their type. Code that has a [`Fenced`] lease needs no answer to a missing token.
+
+use std::ops::Deref;
+
+use super::{FencingToken, Lease, LeaseHandle};
+
+/// A lease with its fencing token: `Fenced<Lease>` holds the lock, and `Fenced<LeaseHandle>` only observes it.
+///
+/// The attribute's `guard` is a `Fenced<Lease>` if the attribute has the literal `fencing = true`, and
+/// [`Lock::fencing`](crate::Lock::fencing) acquires one. Where fencing is decided at run time,
+/// [`LeaseHandle::fenced`] tells.
+///
+/// Dereferences to the lease, so a function that takes a `&LeaseHandle` takes it too.
+///
+/// ```
+/// use redlock_runtime::{Fenced, LeaseHandle, LockError, redlock};
+///
+/// # struct Store;
+/// # impl Store { async fn write_if_newest(&self, id: u64, token: i64) {} }
+/// #[redlock(resource = "account:{id}", fencing = true, guard = lease)]
+/// async fn withdraw(id: u64, store: &Store) -> Result<(), LockError> {
+///     store.write_if_newest(id, lease.fencing_token().as_i64()).await;
+///     book(&lease.handle());
+///     Ok(())
+/// }
+///
+/// fn book(lease: &Fenced<LeaseHandle>) {
+///     println!("{} as holder {}", lease.resource(), lease.fencing_token());
+/// }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a lease that is dropped is released at once"]
+pub struct Fenced<L> {
+    pub(crate) lease: L,
+    token: FencingToken,
+}
+
+impl<L> Fenced<L> {
+    /// Returns the lock's fencing token. Send it to the store with every write. A store that refuses tokens below the
+    /// highest it has seen is safe from a holder that was paused past the end of its lease. An extension does not
+    /// change the token.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
+    /// println!("UPDATE … WHERE fence <= {}", lease.fencing_token().as_i64());
+    /// # lease.release().await;
+    /// # Ok(()) }
+    /// ```
+    pub fn fencing_token(&self) -> FencingToken {
+        self.token
+    }
+}
+
+impl<L> Deref for Fenced<L> {
+    type Target = L;
+
+    fn deref(&self) -> &L {
+        &self.lease
+    }
+}
+
+impl Fenced<Lease> {
+    /// Returns the lease with its fencing token, or the lease alone if it has none.
+    #[allow(clippy::result_large_err, reason = "a lease comes out either way")]
+    pub(crate) fn of(lease: Lease) -> Result<Self, Lease> {
+        match lease.core.fencing_token() {
+            Some(token) => Ok(Self { lease, token }),
+            None => Err(lease),
+        }
+    }
+
+    /// Wraps the lease of a lock that asked for a fencing token.
+    pub(crate) fn new(lease: Lease) -> Self {
+        Self::of(lease).expect("no lock that asks for a fencing token is won without one")
+    }
+
+    /// Returns a handle to keep or pass on.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
+    /// let handle = lease.handle();
+    /// lease.release().await;
+    /// println!("{} of a lease that is over", handle.fencing_token());
+    /// # Ok(()) }
+    /// ```
+    pub fn handle(&self) -> Fenced<LeaseHandle> {
+        let (lease, token) = (self.lease.handle(), self.token);
+        Fenced { lease, token }
+    }
+
+    /// Releases the lock as [`Lease::release`] does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
+    /// lease.release().await;
+    /// assert_eq!(redlock.registry().held_count(), 0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Cancellation
+    /// As [`Lease::release`].
+    pub async fn release(self) {
+        self.lease.release().await;
+    }
+}
+
+/// Explains, in the error of a call that [`LeaseHandle`] refuses, what gives a lease its token by type.
+#[diagnostic::on_unimplemented(
+    message = "this lease may have no fencing token",
+    label = "its type does not say that it is fenced",
+    note = "write the literal `fencing = true` in the attribute, or `.fencing()` in the object style",
+    note = "where fencing is decided at run time, `fenced()` returns the lease with its token, or `None`"
+)]
+pub trait HasFencingToken {}
+
+impl<L> HasFencingToken for Fenced<L> {}
+
+impl LeaseHandle {
+    /// Returns the lease with its fencing token, if it has one. It is for code whose lock is not fenced by type: below
+    /// [`current()`](crate::current()), with an expression as `fencing`, or with
+    /// [`LockOptions`](crate::parameters::LockOptions).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let body = async {
+    ///     let lease = redlock_runtime::current().expect("a lease is held above");
+    ///     match lease.fenced() {
+    ///         Some(lease) => println!("UPDATE … WHERE fence <= {}", lease.fencing_token()),
+    ///         None => println!("UPDATE …"),
+    ///     }
+    /// };
+    /// redlock_runtime::lock("order:42").run(body).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn fenced(&self) -> Option<Fenced<Self>> {
+        let (token, lease) = (self.core.fencing_token()?, self.clone());
+        Some(Fenced { lease, token })
+    }
+
+    /// Refuses, at compile time, a call on a lease whose type does not say that it is fenced. The lifetime defers the
+    /// refusal from here to the call.
+    #[doc(hidden)]
+    pub fn fencing_token(&self) -> FencingToken
+    where
+        for<'call> Self: HasFencingToken,
+    {
+        unreachable!("`LeaseHandle` does not implement the trait")
+    }
+}
