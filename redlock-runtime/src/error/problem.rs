@@ -126,8 +126,10 @@ impl Problem {
         self
     }
 
+    /// Checks that there is no problem.
+    ///
     /// # Errors
-    /// The error with all problems, if there are any.
+    /// The error with all problems.
     pub(crate) fn none_of<E>(all: Vec<Self>, error: fn(Vec<Self>) -> E) -> Result<(), E> {
         if all.is_empty() {
             Ok(())
