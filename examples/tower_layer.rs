@@ -29,10 +29,10 @@ use axum::Router;
 use axum::extract::Request;
 use axum::routing::post;
 use redlock_runtime::tower::LockLayer;
-use redlock_runtime::{Config, Lock, Resource, lock, shutdown_signal};
+use redlock_runtime::{Config, LockBuilder, Resource, lock, shutdown_signal};
 
 /// What a request has to lock, if it has a key.
-fn by_idempotency_key(request: &Request) -> Option<Lock> {
+fn by_idempotency_key(request: &Request) -> Option<LockBuilder> {
     let key = request.headers().get("idempotency-key")?;
     // It comes from outside: of a long one a hash is in the resource.
     let key = Resource::part(String::from_utf8_lossy(key.as_bytes()));

@@ -32,6 +32,6 @@ struct Line<'a>(&'a HeldLease);
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let HeldLease { resource, site, .. } = self.0;
-        write!(f, "{:<12} {}", resource.to_string(), site.site_name())
+        write!(f, "{:<12} {}", resource.to_string(), site.name())
     }
 }

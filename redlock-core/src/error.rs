@@ -177,8 +177,7 @@ impl fmt::Display for Contended {
             );
         }
         match &self.shortage {
-            None => self.holding.fmt_with_name(self.name.as_ref(), f)?,
-            Some(shortage) => {
+            Some(shortage) if !self.holding.obstacle.is_advice() => {
                 shortage.fmt(f)?;
                 if shortage.is_split {
                     self.holding.fmt_time(f)?;
@@ -187,6 +186,7 @@ impl fmt::Display for Contended {
                     self.holding.fmt_by(None, f)?;
                 }
             }
+            _ => self.holding.fmt_with_name(self.name.as_ref(), f)?,
         }
         write!(f, "; {}", GaveUp(self.attempts, self.waited))
     }

@@ -71,22 +71,18 @@
 
 mod client;
 mod context;
-#[doc(hidden)]
-pub mod debug;
+mod debug;
 pub mod env;
 pub mod error;
 mod io_thread;
 mod kinds;
 pub mod lease;
-#[doc(hidden)]
-pub mod logging;
+mod logging;
 mod memory;
 mod model;
 pub mod node;
-#[doc(hidden)]
-pub mod panics;
-#[doc(hidden)]
-pub mod process;
+mod panics;
+mod process;
 pub mod quorum;
 pub mod redis;
 pub mod request;
@@ -110,4 +106,16 @@ pub mod peek {
 
     pub use crate::client::force_release::ForceReleased;
     pub use crate::quorum::peek::{Holder, LockStatus, Undecided};
+}
+
+/// Has what only the crates of this library use. It is no part of the public API and changes without notice.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::debug::debug_in_part;
+    pub use crate::lease::body::BodyWatch;
+    pub use crate::lease::shutdown::{announce_shutdown, revoke, revoke_and_release};
+    pub use crate::logging::{Throttle, log_caught, log_throttled};
+    pub use crate::node::contract::seat_of;
+    pub use crate::panics::caught;
+    pub use crate::process::{FORKED, is_forked};
 }

@@ -57,7 +57,7 @@ debug_in_part!(Throttle);
 #[macro_export]
 macro_rules! log_throttled {
     ($throttle:expr, $about:expr, $level:ident, $text:literal, $($field:tt)+) => {{
-        let throttle: Option<&$crate::logging::Throttle> = $throttle.into();
+        let throttle: Option<&$crate::internal::Throttle> = $throttle.into();
         macro_rules! event {
             ($at:ident, $held_back:expr) => {
                 tracing::event!(tracing::Level::$at, $($field)+, held_back = $held_back, $text)
@@ -87,7 +87,7 @@ pub use log_throttled;
 #[macro_export]
 macro_rules! log_caught {
     ($event:expr) => {
-        $crate::panics::caught("a log subscriber", || $event)
+        $crate::internal::caught("a log subscriber", || $event)
     };
 }
 pub use log_caught;

@@ -157,7 +157,7 @@ impl From<HeldLease> for LeaseView {
         Self {
             resource: lease.resource.to_string(),
             names: names.map(|name| Resource::from(name).to_string()).collect(),
-            site: lease.site.site_name(),
+            site: lease.site.name(),
             since: utc(lease.since),
             held_ms: Ms(lease.held_for),
             validity_ms: Ms(lease.validity),
@@ -180,7 +180,7 @@ impl From<Candidacy> for ElectionView {
     fn from(candidacy: Candidacy) -> Self {
         Self {
             resource: candidacy.resource.to_string(),
-            site: candidacy.site.site_name(),
+            site: candidacy.site.name(),
             value: candidacy.value,
             leading: candidacy.leading_for.is_some(),
             leading_ms: candidacy.leading_for.map(Ms),
@@ -213,7 +213,7 @@ impl From<SiteReport> for FunctionView {
             (name, ParameterView { value, layer })
         });
         Self {
-            site: report.site.site_name(),
+            site: report.site.name(),
             file: report.site.file(),
             line: report.site.line(),
             resource: report.site.resource_template(),

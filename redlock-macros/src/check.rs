@@ -149,10 +149,10 @@ fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Erro
             errors.at(later, message);
         }
     }
-    if let Some(value) = args.get(Key::Counts)
+    if let Some(value) = args.get(Key::Remember)
         && !args.attempted(Key::OncePer)
     {
-        let message = "`counts` says which runs count for `once_per`; write `once_per = …` too";
+        let message = "`remember` says which runs count for `once_per`; write `once_per = …` too";
         errors.under(value, message);
     }
 }

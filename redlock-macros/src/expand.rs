@@ -27,9 +27,10 @@ use crate::return_type::Output;
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         let spec = LockSpec::formatted(
 //             {
-//                 static SITE: Site = Site::new(concat!(module_path!(), "::", "charge"), file!(), line!(), column!(), "order:{id}")
+//                 static SITE: Site = SiteBuilder::new(concat!(module_path!(), "::", "charge"), file!(), line!(), column!(), "order:{id}")
 //                     .ttl(Duration::from_millis(60000))
-//                     .pools(&["a", "b", "c"]);
+//                     .pools(&["a", "b", "c"])
+//                     .site();
 //                 inventory::submit! { Registration(&SITE) }
 //                 &SITE
 //             },
@@ -224,13 +225,13 @@ fn site(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStr
         (!at_call.is_empty()).then(|| quote_spanned!(at_mixed_site=> .at_call(&[#(#at_call),*])));
     quote_spanned! {at_mixed_site=>
         {
-            static __redlock_SITE: #private::Site = #private::Site::new(
+            static __redlock_SITE: #private::Site = #private::SiteBuilder::new(
                 ::core::concat!(::core::module_path!(), "::", #name),
                 ::core::file!(),
                 ::core::line!(),
                 ::core::column!(),
                 #resource,
-            ) #(#values)* #skips #several #parameters #at_call;
+            ) #(#values)* #skips #several #parameters #at_call .site();
             #private::inventory::submit! { #private::Registration(&__redlock_SITE) }
             &__redlock_SITE
         }

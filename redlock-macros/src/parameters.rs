@@ -80,9 +80,9 @@ parameters! {
     MaxHold "max_hold": ValueKind::TimeOr { word: "unlimited", variant: ["Renewal", "Unlimited"] },
         r#"max_hold = "10m""#;
     OncePer "once_per": ValueKind::Time, r#"once_per = "1h""#;
-    Counts "counts":
-        ValueKind::Word([("success", ["Counts", "Success"]), ("every", ["Counts", "Every"])]),
-        r#"counts = "every""#;
+    Remember "remember":
+        ValueKind::Word([("success", ["Remember", "Success"]), ("every_run", ["Remember", "EveryRun"])]),
+        r#"remember = "every_run""#;
     Permits "permits": ValueKind::Count, "permits = 4";
     Fencing "fencing": ValueKind::Flag, "fencing = true";
     Mode "mode": ValueKind::Word([("read", ["Mode", "Read"]), ("write", ["Mode", "Write"])]),

@@ -52,8 +52,8 @@
 //! [`FromLockError`]; with `if_locked = "skip"`, a type that implements [`FromSkip`].
 //!
 //! # Locking without an attribute
-//! [`lock()`] begins a [`Lock`], with a setter for each parameter. [`Lock::run`] runs an `async` block under
-//! it, and [`Lock::acquire`] returns the lease.
+//! [`lock()`] begins a [`LockBuilder`], with a setter for each parameter. [`LockBuilder::run`] runs an `async`
+//! block under the lock, and [`LockBuilder::acquire`] returns the lease.
 //!
 //! # Electing a leader
 //! [`election()`] begins a candidate for an office of the fleet, and [`Election::run`](election::Election::run)
@@ -63,14 +63,14 @@
 //! # The lease
 //! A [`Lease`] holds the lock and releases it at its drop. A [`LeaseHandle`] looks at it: what is locked,
 //! for how much longer, and when it is lost. The attribute's `guard = lease` binds the lease, and
-//! [`current()`] finds it from anywhere below the body. Code that relies on its callers' lock asks
+//! [`current_lease`] finds it from anywhere below the body. Code that relies on its callers' lock asks
 //! [`is_held`] or [`assert_held`].
 //!
 //! # Fencing
 //! A process can stand still between its last look at the lease and its write. With `fencing = true` a lock
 //! has a number that is higher than that of every lock before (readers may share one); a store that
 //! refuses smaller numbers than the highest it has seen is safe. The guard is a
-//! [`Fenced`] lease then, and so is the lease of a lock after [`Lock::fencing`]: its token is always there.
+//! [`Fenced`] lease then, and so is the lease of a lock after [`LockBuilder::fencing`]: its token is always there.
 //! [`LeaseHandle::fenced`] asks any other lease.
 //!
 //! # Errors
@@ -99,8 +99,8 @@
 //! locks, and whether the service is [ready](registry::Registry::is_ready), which [`Redlock::ready`] waits
 //! for. The crate `redlock-inspect` shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
 //!
-//! [`Lock::peek`] asks the nodes who holds a lock, also in another process, and a [`note`](Lock::note) tells
-//! them what for.
+//! [`LockBuilder::peek`] asks the nodes who holds a lock, also in another process, and a
+//! [`note`](LockBuilder::note) tells them what for.
 //!
 //! # Testing
 //! [`testing`] is a kit for tests of code that locks. It needs no server.
@@ -141,7 +141,7 @@ pub mod lease;
 mod lock;
 pub mod parameters;
 pub mod peek {
-    //! What a majority of the nodes says of a lock: see [`Lock::peek`](crate::Lock::peek).
+    //! What a majority of the nodes says of a lock: see [`LockBuilder::peek`](crate::LockBuilder::peek).
 
     pub use redlock_core::node::Remaining;
     pub use redlock_core::peek::{ForceReleased, Holder, LockStatus, Undecided};
@@ -175,10 +175,10 @@ pub use election::election;
 #[doc(inline)]
 pub use error::LockError;
 pub use init::{Redlock, init};
-pub use lease::chain::{assert_held, current_lease as current, is_held};
+pub use lease::chain::{assert_held, current_lease, is_held};
 #[doc(inline)]
 pub use lease::{Fenced, Lease, LeaseHandle};
-pub use lock::{Lock, lock};
+pub use lock::{LockBuilder, lock};
 pub use registry::signal::shutdown_signal;
 
 /// What the expansion of [`macro@redlock`] uses. It is no part of the public API: it changes
@@ -196,8 +196,8 @@ pub mod __private {
     pub use crate::attribute::handler_response::{Probe, into_response, responder};
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
     pub use crate::call::{CallState, KeepsValueUntilRelease, LeaseSlot, ReturnRules, run_call};
-    pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
-    pub use crate::site::{Registration, Site};
+    pub use crate::parameters::{MinValidity, Mode, OnLost, Remember, Renewal, Wait};
+    pub use crate::site::{Registration, Site, SiteBuilder};
     pub use crate::{Fenced, FromLockError, FromSkip, IntoTime, Lease, LockError};
     pub use crate::{NamesLock, Resource};
 }

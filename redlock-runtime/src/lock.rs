@@ -16,7 +16,7 @@ use crate::parameters::prelude::*;
 use crate::site::Site;
 
 /// Begins a lock on `resource`, as an alternative to the attribute. Nothing happens before
-/// [`acquire`](Lock::acquire) or [`run`](Lock::run).
+/// [`acquire`](LockBuilder::acquire) or [`run`](LockBuilder::run).
 ///
 /// A name is text or bytes. Only the attribute reads `{id}` in it as a template: here, write
 /// `format!("order:{id}")`. An array, a slice or a `Vec` of names is several, all or none; so is
@@ -51,9 +51,9 @@ use crate::site::Site;
 /// # Ok(()) }
 /// ```
 #[track_caller]
-pub fn lock(resource: impl Into<Resource>) -> Lock {
+pub fn lock(resource: impl Into<Resource>) -> LockBuilder {
     let site = Site::at(Location::caller());
-    Lock(LockSpec::new(site, resource.into()), PhantomData)
+    LockBuilder(LockSpec::new(site, resource.into()), PhantomData)
 }
 
 /// A lock before its acquisition: see [`lock`]. The registry's defaults give all other parameters.
@@ -71,11 +71,11 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 /// # Ok(()) }
 /// ```
 #[must_use = "nothing is locked before `acquire` or `run`"]
-pub struct Lock<L = Lease>(pub(crate) LockSpec, PhantomData<fn() -> L>);
+pub struct LockBuilder<L = Lease>(pub(crate) LockSpec, PhantomData<fn() -> L>);
 
-for_each_parameter!(setters!(Lock<L>, it => it.0.options));
+for_each_parameter!(setters!(LockBuilder<L>, it => it.0.options));
 
-impl<L> Lock<L> {
+impl<L> LockBuilder<L> {
     /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show the name
     /// where they name an annotated function, and without a name the file and the line of the call of [`lock`].
     ///
@@ -87,7 +87,7 @@ impl<L> Lock<L> {
     /// # let redlock = redlock_runtime::Redlock::start(config).await?;
     /// # let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").name("refund").acquire().await?;
-    /// assert_eq!(lease.site().site_name(), "refund");
+    /// assert_eq!(lease.site().name(), "refund");
     /// # lease.release().await;
     /// # Ok(()) }
     /// ```
@@ -226,7 +226,7 @@ impl<L> Lock<L> {
     pub async fn force_release(self) -> Result<ForceReleased, LockError> {
         let (registry, nodes) = self.0.registry_and_nodes()?;
         let LockSpec { resource, site, .. } = &self.0;
-        let (client, site) = (&registry.shared.client, site.site_name());
+        let (client, site) = (&registry.shared.client, site.name());
         let released = client.force_release(&nodes, resource).await;
         match &released {
             Ok(done) => tracing::warn!(%resource, site, outcome = %done, "released by force"),
@@ -237,7 +237,7 @@ impl<L> Lock<L> {
     }
 }
 
-impl Lock {
+impl LockBuilder {
     /// Asks for a fencing token, which the lease then has by its type: [`Fenced`]. No later call takes it back.
     ///
     /// If a value of run time decides, set [`LockOptions::fencing`] by [`options`](Self::options), and ask the lease by
@@ -253,8 +253,8 @@ impl Lock {
     /// # lease.release().await;
     /// # Ok(()) }
     /// ```
-    pub fn fencing(self) -> Lock<Fenced<Lease>> {
-        Lock(self.0, PhantomData)
+    pub fn fencing(self) -> LockBuilder<Fenced<Lease>> {
+        LockBuilder(self.0, PhantomData)
     }
 
     /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
@@ -280,6 +280,9 @@ impl Lock {
     }
 
     /// Acquires the lock, runs `body` under it, releases it.
+    ///
+    /// `body` is a future, because few bodies need their lease. Those find it by
+    /// [`current_lease`](crate::current_lease).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -341,8 +344,8 @@ impl Lock {
     }
 }
 
-impl Lock<Fenced<Lease>> {
-    /// Acquires the lock as [`Lock::acquire`] does, with a fencing token.
+impl LockBuilder<Fenced<Lease>> {
+    /// Acquires the lock as [`LockBuilder::acquire`] does, with a fencing token.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -359,17 +362,19 @@ impl Lock<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// As [`Lock::acquire`]; and of the kind `Invalid` below a holder of the lock without a token.
+    /// As [`LockBuilder::acquire`]; and of the kind `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
-    /// As [`Lock::acquire`].
+    /// As [`LockBuilder::acquire`].
     pub async fn acquire(mut self) -> Result<Fenced<Lease>, LockError> {
         // Set last, above what `options` say.
         self.0.options.fencing = Some(true);
         self.0.acquire().await.map(Fenced::new)
     }
 
-    /// Runs `body` as [`Lock::run`] does, and gives it its lease with the fencing token.
+    /// Runs `body` as [`LockBuilder::run`] does, and gives it its lease with the fencing token.
+    ///
+    /// `body` is a function, because its writes need the token.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -382,10 +387,10 @@ impl Lock<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// As [`Lock::run`]; and of the kind `Invalid` below a holder of the lock without a token.
+    /// As [`LockBuilder::run`]; and of the kind `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
-    /// As [`Lock::run`].
+    /// As [`LockBuilder::run`].
     pub async fn run<B: Future>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,
@@ -393,7 +398,7 @@ impl Lock<Fenced<Lease>> {
         self.acquire().await?.run(body).await
     }
 
-    /// Runs `body` as [`Lock::try_run`] does, and gives it its lease with the fencing token.
+    /// Runs `body` as [`LockBuilder::try_run`] does, and gives it its lease with the fencing token.
     ///
     /// ```
     /// # use redlock_runtime::LockError;
@@ -412,7 +417,7 @@ impl Lock<Fenced<Lease>> {
     /// The body's own, and those of [`run`](Self::run).
     ///
     /// # Cancellation
-    /// As [`Lock::run`].
+    /// As [`LockBuilder::run`].
     pub async fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,

@@ -11,7 +11,7 @@ use redlock_core::error::Invalid;
 use crate::parameters::prelude::*;
 
 /// A function under `#[redlock]`, as the attribute describes it; or the locks of one
-/// [name](crate::Lock::name) in the object style.
+/// [name](crate::LockBuilder::name) in the object style.
 ///
 /// Two sites are the same site if they are equal. All instances of a generic function share one. So do the copies
 /// that another attribute makes of a function, such as `#[axum::debug_handler]`. One call of a `macro_rules!`
@@ -26,7 +26,7 @@ use crate::parameters::prelude::*;
 /// }
 ///
 /// let sites = redlock_runtime::registry::sites();
-/// let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).expect("it is linked");
+/// let site = sites.iter().find(|site| site.name().ends_with("::tidy")).expect("it is linked");
 /// assert_eq!(site.resource_template(), "shelf:{id}");
 /// ```
 #[derive(PartialEq)]
@@ -50,12 +50,14 @@ pub struct Site {
     pub(crate) options: LockOptions,
 }
 
-for_each_parameter!(const_setters!(Site));
-
 /// Makes a site in a `static`, value by value.
-// Hidden: only the expansion of the attribute calls them.
+// Hidden: only the expansion of the attribute names it.
 #[doc(hidden)]
-impl Site {
+pub struct SiteBuilder(Site);
+
+for_each_parameter!(const_setters!(SiteBuilder));
+
+impl SiteBuilder {
     /// `function` is the path of the function.
     #[must_use]
     pub const fn new(
@@ -66,7 +68,7 @@ impl Site {
         resource: &'static str,
     ) -> Self {
         let (pools, options) = (None, LockOptions::NONE);
-        Self {
+        Self(Site {
             function: Some(function),
             name: function,
             file,
@@ -79,44 +81,49 @@ impl Site {
             skips: false,
             has_several_names: false,
             options,
-        }
+        })
+    }
+
+    #[must_use]
+    pub const fn site(self) -> Site {
+        self.0
     }
 
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
-        self.name = name;
+        self.0.name = name;
         self
     }
 
     /// Names the parameters whose values are given at the call.
     #[must_use]
     pub const fn at_call(mut self, names: &'static [&'static str]) -> Self {
-        self.at_call = names;
+        self.0.at_call = names;
         self
     }
 
     #[must_use]
     pub const fn pools(mut self, pools: &'static [&'static str]) -> Self {
-        self.pools = Some(pools);
+        self.0.pools = Some(pools);
         self
     }
 
     /// Says that the resource is an expression, and names the function's parameters.
     #[must_use]
     pub const fn parameters(mut self, names: &'static [&'static str]) -> Self {
-        self.parameters = names;
+        self.0.parameters = names;
         self
     }
 
     #[must_use]
     pub const fn several_names(mut self) -> Self {
-        self.has_several_names = true;
+        self.0.has_several_names = true;
         self
     }
 
     #[must_use]
     pub const fn skip_if_locked(mut self) -> Self {
-        self.skips = true;
+        self.0.skips = true;
         self
     }
 }
@@ -173,7 +180,7 @@ impl SiteKey {
             let name = self.name.unwrap_or_else(|| format!("{file}:{line}").leak());
             Box::leak(Box::new(Site {
                 function: None,
-                ..Site::new(name, file, line, self.column, "")
+                ..SiteBuilder::new(name, file, line, self.column, "").site()
             }))
         })
     }
@@ -213,17 +220,17 @@ impl Site {
     }
 
     /// Returns the site's name, as configuration and logs have it: what the attribute's `name` or
-    /// [`Lock::name`](crate::Lock::name) says, or the function's path, `module::function`. In the object style
-    /// without a name it is the file and the line, `src/orders.rs:12`.
+    /// [`LockBuilder::name`](crate::LockBuilder::name) says, or the function's path, `module::function`. In the
+    /// object style without a name it is the file and the line, `src/orders.rs:12`.
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
     /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
     /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
-    /// assert!(site.site_name().ends_with("::tidy"));
+    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
+    /// assert!(site.name().ends_with("::tidy"));
     /// ```
-    pub fn site_name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         self.name
     }
 
@@ -238,7 +245,7 @@ impl Site {
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
     /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
     /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
+    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
     /// println!("{}:{}", site.file(), site.line());
     /// ```
     pub fn file(&self) -> &'static str {
@@ -251,7 +258,7 @@ impl Site {
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
     /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
     /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
+    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
     /// assert!(site.line() > 0);
     /// ```
     pub fn line(&self) -> u32 {
@@ -265,7 +272,7 @@ impl Site {
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
     /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
     /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
+    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
     /// assert_eq!(site.resource_template(), "shelf:{id}");
     /// ```
     pub fn resource_template(&self) -> &'static str {
@@ -278,10 +285,10 @@ impl Site {
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
     /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
     /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
-    /// assert!(site.names_at_call().is_empty());
+    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
+    /// assert!(site.parameters_at_call().is_empty());
     /// ```
-    pub fn names_at_call(&self) -> &'static [&'static str] {
+    pub fn parameters_at_call(&self) -> &'static [&'static str] {
         self.at_call
     }
 
@@ -291,10 +298,10 @@ impl Site {
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
     /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
     /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
-    /// assert_eq!(site.pool_names(), None);
+    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
+    /// assert_eq!(site.pools(), None);
     /// ```
-    pub fn pool_names(&self) -> Option<&'static [&'static str]> {
+    pub fn pools(&self) -> Option<&'static [&'static str]> {
         self.pools
     }
 }
@@ -365,7 +372,7 @@ pub fn sites() -> Vec<&'static Site> {
             sites.push(site);
         }
     }
-    sites.sort_by_key(|site| (site.file, site.line, site.column, site.site_name()));
+    sites.sort_by_key(|site| (site.file, site.line, site.column, site.name()));
     sites
 }
 

@@ -20,7 +20,7 @@
 //!
 //! The inner service is called under the lock, and its future is a body like that of an annotated function. It is
 //! dropped before the lock is released, and it is cancelled when its lease is over. Code in it finds its lease by
-//! [`current`](crate::current()), and the fencing token of a lock with
+//! [`current_lease`](crate::current_lease), and the fencing token of a lock with
 //! [`LockOptions::fencing`](crate::parameters::LockOptions::fencing) by [`fenced`](crate::LeaseHandle::fenced). A
 //! response's body that is streamed after the future has returned is sent without the lock.
 //!
@@ -42,7 +42,7 @@ use tower_service::Service;
 
 use crate::attribute::from_lock_error::FromLockError;
 use crate::call::{ReturnRules, run_call};
-use crate::lock::Lock;
+use crate::lock::LockBuilder;
 
 /// Puts each request under the lock that a function of the request names: see the [module](self).
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub struct LockLayer<K> {
 }
 
 impl<K> LockLayer<K> {
-    /// `lock_of` returns the [`Lock`] of a request, with its parameters, or an `Option` of one: `None` serves
+    /// `lock_of` returns the [`LockBuilder`] of a request, with its parameters, or an `Option` of one: `None` serves
     /// the request without a lock.
     ///
     /// ```
@@ -61,7 +61,7 @@ impl<K> LockLayer<K> {
     /// let layer = LockLayer::new(|order: &u64| lock(format!("order:{order}")));
     /// # let _ = layer;
     /// ```
-    pub fn new<R, L: Into<Option<Lock>>>(lock_of: K) -> Self
+    pub fn new<R, L: Into<Option<LockBuilder>>>(lock_of: K) -> Self
     where
         K: Fn(&R) -> L,
     {
@@ -90,7 +90,7 @@ where
     S: Service<R, Response: Send, Error: Send, Future: Send> + Clone + Send + 'static,
     K: Fn(&R) -> L,
     R: Send + 'static,
-    L: Into<Option<Lock>>,
+    L: Into<Option<LockBuilder>>,
     Result<S::Response, S::Error>: FromLockError,
 {
     type Response = S::Response;

@@ -35,7 +35,7 @@ async fn values(line: &str) -> Result<BTreeMap<&'static str, String>, String> {
     let redlock = Redlock::start(config).await;
     let redlock = redlock.map_err(|error| error.to_string())?;
     let sites = redlock.registry().sites();
-    let site = sites.into_iter().find(|it| it.site.site_name() == NAME);
+    let site = sites.into_iter().find(|it| it.site.name() == NAME);
     let parameters = site.expect("a site of this name").parameters;
     redlock.shutdown().await;
     let values = parameters.into_iter();

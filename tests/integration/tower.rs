@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::routing::get;
 use redlock_runtime::tower::LockLayer;
-use redlock_runtime::{Lock, LockError, assert_held, lock};
+use redlock_runtime::{LockBuilder, LockError, assert_held, lock};
 use tokio::sync::Semaphore;
 use tower::{Layer as _, Service, ServiceExt as _, service_fn};
 
@@ -21,7 +21,7 @@ use crate::runtime::fixture::{SOON, spawn_on, start, until_held_everywhere};
     clippy::trivially_copy_pass_by_ref,
     reason = "a layer has a reference of a request"
 )]
-fn lock_of(order: &u64) -> Option<Lock> {
+fn lock_of(order: &u64) -> Option<LockBuilder> {
     let lock = lock(format!("order:{order}")).retry_count(0);
     (*order > 0).then_some(lock)
 }

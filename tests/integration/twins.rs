@@ -19,8 +19,11 @@ const CALLS: u64 = 600;
 
 const TOKENS: [&str; 3] = ["web-1/7/aa", "web-2/7/bb", "web-1/7/aa job ü"];
 
+/// Clients that wait, by the ends of their names.
+const CLIENTS: [&str; 3] = ["aaaaaaaa00000001", "bbbbbbbb00000002", "cccccccc00000003"];
+
 /// The words for keys that have contents of their own. A key with another word holds any of these.
-const KEYS: &str = "lock,counter,run,readers,intent,turn,marker";
+const KEYS: &str = "lock,counter,run,readers,intent,turn,queue,marker";
 
 /// All keys of a server, a line each: its name, its expiry, as far as a store can tell it, and what it holds.
 const DUMP: &str = "
@@ -137,7 +140,7 @@ impl<'a> Draw<'a> {
                 let word = self.one_of(KEYS);
                 self.key(&word, place)
             }
-            "readers" | "intent" | "turn" => format!("redlock:{word}:{{r}}"),
+            "readers" | "intent" | "turn" | "queue" => format!("redlock:{word}:{{r}}"),
             _ => format!("{word}:{place}"),
         }
     }
@@ -151,6 +154,7 @@ impl<'a> Draw<'a> {
             "token" if self.random.below(6) == 0 => self.random.pick(&TOKENS).into(),
             "token" => self.token.into(),
             "name" => self.one_of("web-1/7/aa,web-3/9/cc,"),
+            "client" => self.random.pick(&["", CLIENTS[0], CLIENTS[1]]).into(),
             "last" => self.one_of("last,"),
             "ttl" => self.one_of("30000,3600000"),
             "taken" => self.one_of("0,1,2,3"),
@@ -159,7 +163,7 @@ impl<'a> Draw<'a> {
             "window" => "1000000".into(),
             "hint" => self.micros().to_string(),
             "text" => "web-1/7 2026-11-22T03:00:00.012Z".into(),
-            "tried" | "back" => word.into(),
+            "tried" | "back" | "streak" => word.into(),
             word if is_literal => word.into(),
             other => panic!("an argument `{other}`: say here what that may be"),
         }
@@ -187,6 +191,7 @@ impl<'a> Draw<'a> {
             "counter" => self.one_of("-,7,nan,,1e300,9007199254740990,9007199254740991"),
             "readers" => return self.members(&TOKENS),
             "intent" => self.one_of("-,,web-1/7/aa,web-1/7/aa,web-3/9/cc"),
+            "queue" => self.queue(),
             "turn" => return self.members(&["due", "web-1/7/aa", "web-3/9/cc"]),
             "marker" => {
                 let later = self.one_of("-9000,-9000,9000").parse();
@@ -220,6 +225,17 @@ impl<'a> Draw<'a> {
             entries.extend(later.map(|later| (self.millis(later), *name)));
         }
         (!entries.is_empty()).then(|| self.kept(Holds::Set(entries)))
+    }
+
+    /// Clients that waited until these times, in any order.
+    fn queue(&mut self) -> String {
+        let count = self.random.index(5);
+        let line = |_| {
+            let later = self.one_of("-20000,-9000,20000,1800000").parse();
+            let until = self.millis(later.expect("a number"));
+            format!("{} {until}\n", self.random.pick(&CLIENTS))
+        };
+        (0..count).map(line).collect()
     }
 
     fn kept(&mut self, holds: Holds) -> Entry {

@@ -11,7 +11,7 @@ use metrics::{
 };
 use redlock_runtime::parameters::Renewal;
 use redlock_runtime::registry::{HeldLease, Registry};
-use redlock_runtime::{Config, Lock, Redlock, lock};
+use redlock_runtime::{Config, LockBuilder, Redlock, lock};
 use redlock_tests::{Nodes, wait_until};
 use tracing::{Event, Subscriber, span};
 
@@ -32,7 +32,7 @@ fn explode(place: &'static str) {
 }
 
 /// A lock, of one site for all names.
-fn wanted(name: &str) -> Lock {
+fn wanted(name: &str) -> LockBuilder {
     lock(name)
         .ttl(Duration::from_secs(1))
         .max_hold(Renewal::Unlimited)

@@ -46,7 +46,7 @@ async fn init_names_the_commands_that_a_pool_has_to_allow() {
     assert_eq!(
         problem.to_string(),
         format!(
-            "`permissions::shows` (tests/own_process/permissions.rs:12:1) takes a read lock, and 3 of its 3 pools do not \
+            "`permissions::shows` (tests/own_process/permissions.rs:13:1) takes a read lock, and 3 of its 3 pools do not \
              allow their user the commands that this needs; run on `a`: {all}; on `b`: {all}; on `c`: \
              ACL SETUSER locker +zrem",
         )

@@ -96,7 +96,7 @@ async fn a_constant_without_pools_or_with_one_twice_locks_nothing() {
     let reports = registry.sites();
     let report = reports
         .iter()
-        .find(|it| it.site.site_name() == "unknown_pool::leader");
+        .find(|it| it.site.name() == "unknown_pool::leader");
     let report = report.unwrap();
     assert_eq!(report.parameters["wait"].value.as_deref(), Some("forever"));
     redlock.shutdown().await;

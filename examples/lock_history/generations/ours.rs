@@ -11,7 +11,7 @@ pub(crate) async fn run(call: &mut Call, is_fenced: bool) -> Result<Ended, Stop>
         .retry_count(0)
         .options(LockOptions::new().fencing(is_fenced));
     let body = async {
-        let fenced = redlock_runtime::current().and_then(|lease| lease.fenced());
+        let fenced = redlock_runtime::current_lease().and_then(|lease| lease.fenced());
         call::body(fenced.map(|lease| lease.fencing_token().as_u64()), 0).await
     };
     let outcome = lock.run(body).await;

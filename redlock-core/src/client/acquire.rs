@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::env::Moment;
+use crate::env::timeout::before;
 use crate::error::AcquireError;
 use crate::kinds::{Advice, ProtocolArgs, runs};
 use crate::lease::{ClientParts, Lease, LeaseShared};
@@ -18,7 +19,7 @@ use crate::quorum::validity::Validity;
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::fair_share::let_others_go_first;
-use crate::waiting::quorum_watch::any_free;
+use crate::waiting::quorum_watch::{any_free, none_free};
 use crate::waiting::refusal_error::{refusal_error, waiter_error};
 use crate::waiting::refused_attempt::{RefusedAttempt, SoughtLock};
 use crate::waiting::{LineKey, Turn};
@@ -55,6 +56,8 @@ pub(super) struct Acquirer<'a> {
     /// The names of the resource as the nodes see them. A kind may have more keys.
     keys: Resource,
     budget: RetryBudget<'a>,
+    /// True if the last attempt went on with a permit that was released in this process.
+    is_in_streak: bool,
     /// True once an attempt has won.
     has_won: bool,
 }
@@ -91,6 +94,7 @@ impl<'a> Acquirer<'a> {
             protocol,
             keys,
             budget,
+            is_in_streak: false,
             has_won: false,
         })
     }
@@ -182,6 +186,7 @@ impl<'a> Acquirer<'a> {
         let started = self.context().now();
         let mut place = turn.start_attempt(started)?;
         place.was_refused |= self.budget.attempts > 0;
+        self.is_in_streak = place.is_in_streak;
         self.protocol.prepare_attempt(place);
         let window = self.budget.begin_attempt(started, self.request.ttl);
         let attempted = attempt(self, window).await;
@@ -192,7 +197,7 @@ impl<'a> Acquirer<'a> {
     fn begin_lease(&self, claim: Arc<Claim>, validity: Validity, turn: Turn) -> Lease {
         let turn = match claim.protocol.turn_rule() {
             TurnRule::PassOn => {
-                turn.pass_on();
+                turn.pass_on(&validity, self.is_in_streak);
                 None
             }
             TurnRule::Keep | TurnRule::HandOver => Some(turn.keep(&validity, &claim.token)),
@@ -217,7 +222,8 @@ impl<'a> Acquirer<'a> {
         let Some(next) = next else { return false };
         let began = environment.now();
         let watches = refusal.watches();
-        let shares = refusal.lock.protocol.is_shared();
+        let protocol = &refusal.lock.protocol;
+        let shares = protocol.is_shared();
         let free = async {
             if watches.is_empty() {
                 return pending().await;
@@ -235,12 +241,23 @@ impl<'a> Acquirer<'a> {
                 budget.spread(environment, refusal.is_divided())
             };
             let clock = &environment.clock;
-            clock.sleep_until(began.saturating_add(spread)).await;
-            if !shares {
-                any_free(&watches).await;
+            let until = began.saturating_add(spread);
+            if shares {
+                return clock.sleep_until(until).await;
+            }
+            if refusal.is_behind_others() {
+                // Once those ahead have come, the next release is for others.
+                before(&**clock, until, none_free(&watches)).await;
+            } else {
+                clock.sleep_until(until).await;
+            }
+            match protocol.turn_rule() {
+                TurnRule::HandOver => turn.until_first(&watches[0]).await,
+                _ => any_free(&watches).await,
             }
         };
         turn.pause(next, free).await;
+        watches.first().inspect(|watch| turn.record_seen(watch));
         true
     }
 }

@@ -60,7 +60,7 @@ impl Kind {
         match self {
             Self::Exclusive => Arc::new(Exclusive::new(args)),
             Self::Permits(1) => Arc::new(Exclusive::new(args).one_of(args.keys.clone(), 0)),
-            Self::Permits(count) => Arc::new(AnyPermit::new(args.keys, count, args.prefix)),
+            Self::Permits(count) => Arc::new(AnyPermit::new(count, args)),
             Self::Read => Arc::new(Reader::new(args)),
             Self::Write => Arc::new(Writer::new(args)),
         }
@@ -126,13 +126,14 @@ impl fmt::Display for Kind {
 }
 
 /// All scripts, for the connections that load them and for the tests that run them.
-pub(crate) static SCRIPTS: [&Script; 13] = [
+pub(crate) static SCRIPTS: [&Script; 14] = [
     &exclusive::scripts::SET,
     &exclusive::scripts::ACQUIRE_ALL,
     &exclusive::scripts::EXTEND,
     &exclusive::scripts::RELEASE,
     &exclusive::scripts::MANY,
     &permits::scripts::ACQUIRE_PERMIT,
+    &permits::scripts::LEAVE_QUEUE,
     &readers_writers::scripts::ACQUIRE_READ,
     &readers_writers::scripts::ACQUIRE_WRITE,
     &readers_writers::scripts::EXTEND_READ,
@@ -145,7 +146,7 @@ pub(crate) static SCRIPTS: [&Script; 13] = [
 /// Returns the keys of every kind of lock on the one name of `key`, which say who has it. `prefix` is its key prefix.
 pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
     // The first permit has the plain lock's key.
-    let mut keys = AnyPermit::new(key, permits::MAX_PERMITS, prefix).keys;
+    let mut keys = permits::keys_of(key, permits::MAX_PERMITS, prefix);
     let [readers, ..] = readers_writers::shared_keys(key, prefix);
     keys.push(readers);
     Resource::of(keys)

@@ -6,8 +6,9 @@ use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};
 use super::{fenced, permits, readers_writers, runs};
 
 /// The beginnings of all auxiliary keys of locks, after [`RESERVED_PREFIX`].
-const AUXILIARY_BEGINNINGS: [&[u8]; 6] = [
+const AUXILIARY_BEGINNINGS: [&[u8]; 7] = [
     permits::PERMITS,
+    permits::QUEUES,
     readers_writers::READERS,
     readers_writers::INTENTS,
     readers_writers::TURNS,

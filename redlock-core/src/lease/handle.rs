@@ -15,9 +15,8 @@ use crate::node::{NodeSet, bit};
 
 use super::body::{BodyOutcome, BodyWatch, OnLost};
 use super::extension::run_extension;
-use super::lease::wait_for_release;
 use super::shared::{LeaseShared, LeaseState};
-use super::{FencingToken, Lease, ObserveExtensions, Released};
+use super::{FencingToken, Lease, ObserveExtensions};
 
 /// A view of a lease, to clone and keep. It does not keep the lock: after the end of the lease it has no effect.
 #[derive(Clone)]
@@ -155,7 +154,7 @@ impl LeaseHandle {
     }
 
     /// Waits until the lease is about to end, so that its holder can finish. That is so if less than a third of the
-    /// last granted validity is left, if the lease is over, or after [`announce_shutdown`](Self::announce_shutdown).
+    /// last granted validity is left, if the lease is over, or once a shutdown was announced.
     /// A renewed lease is about to end if its renewals fail, or if `max_hold` leaves no time for another one.
     ///
     /// # Cancellation
@@ -202,22 +201,16 @@ impl LeaseHandle {
         run_extension(&self.shared, ttl, self.shared.context().node_timeout).await
     }
 
-    /// Reports every further extension to `observer`, renewals included. A lock has one observer: a
-    /// second call does nothing.
-    pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) {
-        self.shared.set_observer(observer);
+    /// Reports every further extension to `observer`, renewals included. A lock has one observer. False
+    /// if it has one already, which it keeps.
+    pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) -> bool {
+        self.shared.set_observer(observer)
     }
 
     /// Adds a holder of the same lock, for a call below this one. The key is released when the last
     /// holder has left. No message is sent. `None` if the lease is over.
     pub fn join(&self) -> Option<Lease> {
         self.shared.join().then(|| Lease::of(self.clone()))
-    }
-
-    /// Tells the callers of [`expiring`](Self::expiring) that the process is about to end. The lease
-    /// stays valid.
-    pub fn announce_shutdown(&self) {
-        self.shared.announce_shutdown();
     }
 
     /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have
@@ -235,24 +228,6 @@ impl LeaseHandle {
     #[cfg(feature = "testing")]
     pub fn lose_keys(&self) {
         self.shared.lose(LeaseEnd::Taken(None));
-    }
-
-    /// Revokes the lease: a holder that runs a body under it cancels the body, also a body that goes on
-    /// after the lease was lost. If the lease was valid, `lost` returns [`LeaseEnd::Revoked`]. The keys
-    /// stay until the holder releases them, so that no other caller gets the lock while the body still
-    /// runs.
-    pub fn revoke(&self) {
-        self.shared.revoke();
-    }
-
-    /// Ends the lease for all holders and sends the release. For a process that is about to end, and a
-    /// lease without a body to wait for.
-    ///
-    /// # Cancellation
-    /// The release is sent at the first poll. A later drop only ends the waiting.
-    pub async fn revoke_and_release(&self) -> Released {
-        let sent = self.shared.release(LeaseEnd::Revoked, u32::MAX);
-        wait_for_release(&self.shared, sent).await
     }
 }
 

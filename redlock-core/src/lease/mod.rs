@@ -37,7 +37,7 @@
 //! # }
 //! ```
 
-mod body;
+pub(crate) mod body;
 mod extension;
 mod handle;
 mod job_run;
@@ -45,11 +45,12 @@ mod job_run;
 mod lease;
 mod renewals;
 mod shared;
+pub(crate) mod shutdown;
 
 use std::sync::Arc;
 
 pub use crate::quorum::fencing::FencingToken;
-pub use body::{BodyOutcome, BodyWatch, OnLost};
+pub use body::{BodyOutcome, OnLost};
 pub use extension::ObserveExtensions;
 pub use handle::LeaseHandle;
 pub use lease::{Lease, Released};

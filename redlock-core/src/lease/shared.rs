@@ -274,9 +274,12 @@ impl LeaseShared {
         self.state.lock().over.get_or_insert(over);
     }
 
-    /// Makes `observer` the lease's observer, unless the lease has one.
-    pub(super) fn set_observer(&self, observer: Arc<dyn ObserveExtensions>) {
-        self.state.lock().observer.get_or_insert(observer);
+    /// Makes `observer` the lease's observer. False if the lease has one already.
+    pub(super) fn set_observer(&self, observer: Arc<dyn ObserveExtensions>) -> bool {
+        let mut state = self.state.lock();
+        let is_first = state.observer.is_none();
+        state.observer.get_or_insert(observer);
+        is_first
     }
 
     /// Makes a waiting body wake at the next change of the state. Returns the deadline.
@@ -370,7 +373,22 @@ impl LeaseShared {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use crate::error::ExtendError;
+    use crate::lease::ObserveExtensions;
     use crate::waiting::tests::{MS, Scene, once};
+
+    #[test]
+    fn a_second_observer_of_extensions_is_refused() {
+        struct Idle;
+        impl ObserveExtensions for Idle {
+            fn observe_extension(&self, _: Result<(), &ExtendError>) {}
+        }
+        let lease = Scene::new().acquired(&once());
+        assert!(lease.observe_extensions(Arc::new(Idle)));
+        assert!(!lease.observe_extensions(Arc::new(Idle)));
+    }
 
     #[test]
     fn the_moment_of_expiring_only_moves_later() {

@@ -81,7 +81,7 @@ impl MemoryState {
             return (KeyReport::Free, None);
         };
         let values = keys.names().map(|key| self.store.get(key));
-        let values = values.map(|value| value.ok().flatten().unwrap_or_default());
+        let values = values.map(|value| HeldValue::of(value.ok().flatten().unwrap_or_default()));
         let value = HeldValue::all(values);
         (KeyReport::Held(Remaining::Expires(last)), Some(value))
     }

@@ -1,6 +1,7 @@
 //! Owner tokens: the random value that makes a key ours.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -118,6 +119,24 @@ fn parts_of(token: &[u8]) -> Option<Parts<'_>> {
 /// Returns the `host/pid` in a token, or `None` if another client's format names no owner.
 pub(crate) fn owner_of(token: &[u8]) -> Option<&str> {
     parts_of(token).map(|parts| parts.owner)
+}
+
+/// Identifies a process by the owner that its tokens name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OwnerId(u64);
+
+impl OwnerId {
+    /// Returns the identity of an `owner`, `host/pid`.
+    pub(crate) fn of(owner: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        owner.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+
+    /// Returns the identity of the owner in a token, if it names one.
+    pub(crate) fn of_token(token: &[u8]) -> Option<Self> {
+        owner_of(token).map(Self::of)
+    }
 }
 
 /// Returns the holder's note in a token, if there is one.

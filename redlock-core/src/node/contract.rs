@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::watch::{KeyReport, Watch};
-use super::{NodeHealth, NodeStatus, Submission};
+use super::{NodeHealth, NodeStatus, Submission, identity};
 
 /// An independent node: a Redis server, an in-process store, a simulated one, or one of your own.
 ///
@@ -90,3 +90,8 @@ pub type NodeSet = Arc<[Arc<dyn Node>]>;
 
 /// See [`Node::on_new_epoch`].
 pub type EpochListener = Arc<dyn Fn() + Send + Sync>;
+
+/// Returns the seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
+pub fn seat_of(nodes: &NodeSet, node: &Arc<dyn Node>) -> Option<usize> {
+    nodes.iter().position(|it| identity(it) == identity(node))
+}

@@ -47,12 +47,17 @@ pub enum Obstacle {
     WaitingWriter,
     /// The lock is free, but readers that a writer kept out go first.
     ReadersTurn,
+    /// A permit is free, but clients that have waited for longer go first.
+    EarlierClients,
 }
 
 impl Obstacle {
     /// True if the lock may be free, and others only go first.
     pub(crate) const fn is_advice(self) -> bool {
-        matches!(self, Self::WaitingWriter | Self::ReadersTurn)
+        matches!(
+            self,
+            Self::WaitingWriter | Self::ReadersTurn | Self::EarlierClients
+        )
     }
 }
 
@@ -155,6 +160,9 @@ impl Holding {
                 write!(f, "left to a writer of {owner}, which waits for it")
             }
             Obstacle::ReadersTurn => f.write_str("left to readers that a writer kept out"),
+            Obstacle::EarlierClients => {
+                f.write_str("left to other clients, which have waited for longer")
+            }
         }
     }
 

@@ -104,11 +104,6 @@ pub use value::Value;
 pub use vote::Vote;
 pub use watch::{KeyReport, Watch};
 
-/// Returns the seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
-pub fn seat_of(nodes: &NodeSet, node: &Arc<dyn Node>) -> Option<usize> {
-    nodes.iter().position(|it| identity(it) == identity(node))
-}
-
 /// Returns the identity of a node: its address in memory, without the vtable, as one type may have several.
 pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
     Arc::as_ptr(node).cast::<()>().addr()

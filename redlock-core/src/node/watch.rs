@@ -1,11 +1,12 @@
 //! Reports of a node about keys that a caller waits for.
 
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::task::Waker;
 
 use crate::debug::debug_in_part;
 use crate::model::resource::Resource;
+use crate::model::token::OwnerId;
 use crate::panics::wake;
 
 use super::Remaining;
@@ -24,21 +25,35 @@ pub enum KeyReport {
 }
 
 /// The identity of what keys hold, which their expiry does not tell: holders of one ttl may follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct HeldValue(u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeldValue {
+    hash: u64,
+    /// The process that holds the key, if its token names one.
+    pub(crate) owner: Option<OwnerId>,
+}
 
 impl HeldValue {
     /// Returns the identity of a value, which may be cut.
     pub(crate) fn of(value: &[u8]) -> Self {
-        Self::all([value])
+        let mut hasher = DefaultHasher::new();
+        value.hash(&mut hasher);
+        Self {
+            hash: hasher.finish(),
+            owner: OwnerId::of_token(value),
+        }
     }
 
     /// Returns the identity of the values of several keys, in their order.
-    pub(crate) fn all(values: impl IntoIterator<Item: Hash>) -> Self {
-        let mut hasher = DefaultHasher::new();
-        let values = values.into_iter();
-        values.for_each(|value| value.hash(&mut hasher));
-        Self(hasher.finish())
+    pub(crate) fn all(values: impl IntoIterator<Item = Self>) -> Self {
+        let (mut hasher, mut owner) = (DefaultHasher::new(), None);
+        for value in values {
+            value.hash.hash(&mut hasher);
+            owner = owner.or(value.owner);
+        }
+        Self {
+            hash: hasher.finish(),
+            owner,
+        }
     }
 }
 

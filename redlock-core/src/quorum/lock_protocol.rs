@@ -101,6 +101,8 @@ pub(crate) struct LinePlace {
     pub(crate) was_refused: bool,
     /// True if callers wait after it that were in line when the nodes last refused an attempt.
     pub(crate) is_followed_by_refused: bool,
+    /// True if the process has just released a permit and may have it again, because its streak is not spent.
+    pub(crate) is_in_streak: bool,
 }
 
 /// The rule for a caller's turn once it has the lock: see [`LockProtocol::turn_rule`].

@@ -15,6 +15,7 @@ use crate::quorum::round::{Goal, Round};
 
 use super::budget::Window;
 use super::refused_attempt::{RefusedAttempt, SoughtLock};
+use super::rivals::Rivals;
 use super::turn::Turn;
 
 /// The time for which callers of one process may have a lock one after another, unless configured otherwise.
@@ -24,7 +25,7 @@ pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
 /// has to hear of the release, to look, and to ask, which takes some round trips and the time to
 /// wake up. A break is counted in round trips and not in time, so that it is as long as the network
 /// makes it, and so that the caller notices when another process has come.
-const BREAK: u32 = 8;
+pub(super) const BREAK: u32 = 8;
 /// The number of releases for which another process is remembered.
 const MEMORY: u8 = 8;
 /// The round trips that a streak may last at least. A break takes long if the nodes are far away, so the streak before it
@@ -36,7 +37,7 @@ const SHORT_GAP: Duration = Duration::from_millis(10);
 const BRIEF: Duration = Duration::from_millis(1);
 
 /// Says when callers of this process must let other processes have the lock.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct FairShare {
     /// The time for which a streak may last, if the nodes are near.
     handover_time: Duration,
@@ -50,6 +51,8 @@ pub(super) struct FairShare {
     pub(super) questions_due: u32,
     /// A caller that enters an empty line before this moment belongs to the streak.
     binds_until: Moment,
+    /// The other processes, in the order in which they were served.
+    pub(super) rivals: Rivals,
 }
 
 impl FairShare {
@@ -63,6 +66,7 @@ impl FairShare {
     /// Records that a caller acquired the lock `now`. `took` is the time of its acquisition, zero if it was taken over.
     pub(super) fn record_acquired(&mut self, now: Moment, took: Duration) {
         self.began.get_or_insert(now);
+        self.rivals.record_own();
         if !took.is_zero() {
             self.grant_time = took;
         }
@@ -74,10 +78,22 @@ impl FairShare {
         self.remembers_others = MEMORY;
     }
 
+    /// Returns the time for which this process lets others go first, now that the lock is free. Each process that was
+    /// served longer ago gets the time that the nodes took to grant the lock.
+    pub(super) fn defer(&mut self) -> Duration {
+        let rivals = u32::try_from(self.rivals.defer()).unwrap_or(0);
+        self.grant_time.saturating_mul(rivals)
+    }
+
     /// True if a holder may hand the lock to the next waiter. With a `handover_time` of zero none may.
     pub(super) fn may_hand_over(&self, is_followed: bool, now: Moment) -> bool {
         let is_spent = self.handover_time.is_zero() || self.is_spent(self.handover_time, now);
         is_followed && !is_spent
+    }
+
+    /// True if the process may go on with one of several locks that it releases `now`.
+    pub(super) fn may_go_on(&self, now: Moment) -> bool {
+        self.began.is_some() && self.may_hand_over(true, now)
     }
 
     /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if another process

@@ -104,6 +104,8 @@ pub(super) struct LineState {
     /// The claim of the last holder, for the caller with the turn.
     pub(super) handed_claim: Option<HandedClaim>,
     pub(super) share: FairShare,
+    /// True if the next attempt goes on with a permit that was released here.
+    pub(super) is_in_streak: bool,
     /// The last attempt that the nodes refused since the lock was last acquired here.
     pub(super) refusal: Option<Arc<RefusedAttempt>>,
     /// The last waiter that was in line when the nodes refused an attempt.
@@ -127,10 +129,9 @@ pub(crate) enum NoTurn {
 impl LineState {
     /// Clears an empty line, but for its streak. Returns the rest, to be dropped once the line is unlocked.
     pub(super) fn clear(&mut self) -> Self {
-        let (share, is_dead) = (self.share, self.is_dead);
         let cleared = Self {
-            share,
-            is_dead,
+            share: mem::take(&mut self.share),
+            is_dead: self.is_dead,
             ..Self::default()
         };
         mem::replace(self, cleared)
@@ -190,12 +191,13 @@ impl LineState {
         self.holder.is_none() && self.refusal.as_ref().is_some_and(is_unanswered)
     }
 
-    /// Returns the place of the caller with the turn, whose ticket is `number`.
-    pub(super) fn place_of(&self, number: u64) -> LinePlace {
+    /// Returns the place of the caller with the turn, whose ticket is `number`, for one attempt.
+    pub(super) fn take_place(&mut self, number: u64) -> LinePlace {
         let first = self.waiters.first_key_value();
         LinePlace {
             was_refused: number <= self.last_refused,
             is_followed_by_refused: first.is_some_and(|(first, _)| *first <= self.last_refused),
+            is_in_streak: mem::take(&mut self.is_in_streak),
         }
     }
 

@@ -113,9 +113,17 @@ impl Lines {
         line.map_or(0, |line| line.state.lock().waiters.len())
     }
 
-    /// Ends the pause of the caller with the turn, because one of several equal locks was released here.
+    /// Ends the pause of the caller with the turn, because one of several equal locks was released here. The caller goes
+    /// ahead of other processes while the streak of this one is not spent.
     pub(crate) fn ask_now(&self, key: &LineKey) {
-        wake(self.find(key).and_then(|line| line.state.lock().head()));
+        let now = self.context.now();
+        let Some(line) = self.find(key) else { return };
+        let head = {
+            let mut line = line.state.lock();
+            line.is_in_streak = line.share.may_go_on(now);
+            line.head()
+        };
+        wake(head);
     }
 
     /// Waits in the line of `key` until the turn comes, while `budget` lasts. A caller whose budget is used up

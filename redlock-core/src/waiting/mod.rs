@@ -19,6 +19,7 @@ mod lines;
 pub(crate) mod quorum_watch;
 pub(crate) mod refusal_error;
 pub(crate) mod refused_attempt;
+mod rivals;
 #[cfg(test)]
 pub(crate) mod tests;
 mod turn;

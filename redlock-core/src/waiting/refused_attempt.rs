@@ -7,6 +7,7 @@ use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::TooLate;
 use crate::model::resource::Resource;
+use crate::model::token::OwnerId;
 use crate::node::{NodeSet, Vote};
 use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::majority;
@@ -14,6 +15,7 @@ use crate::quorum::round::{Goal, Round, seats_in};
 
 use super::budget::Window;
 use super::quorum_watch::QuorumWatch;
+use super::rivals::majority_owner;
 
 /// The answers of the nodes, by seat.
 pub(crate) type VotesBySeat = Vec<Option<Vote>>;
@@ -56,6 +58,13 @@ impl RefusedAttempt {
     /// True if a majority has said that another client has the lock.
     pub(crate) fn is_held(&self) -> bool {
         self.defect.is_none() && self.votes.tally().is_contended()
+    }
+
+    /// Returns the process that a majority names as the holder.
+    pub(super) fn holder(&self) -> Option<OwnerId> {
+        let answers = self.votes.answers();
+        let value = |vote: &'_ Option<Vote>| vote.as_ref()?.holding()?.value.clone();
+        majority_owner(answers.iter().map(|vote| OwnerId::of_token(&value(vote)?)))
     }
 
     /// True if fewer nodes than a majority will have answered by the attempt's end.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::model::token::OwnerToken;
+use crate::model::token::{OwnerId, OwnerToken};
 use crate::quorum::lock_protocol::LinePlace;
 use crate::quorum::round::Round;
 use crate::quorum::validity::Validity;
@@ -15,6 +15,7 @@ use crate::quorum::validity::Validity;
 use super::handed_claim::HandedClaim;
 use super::line::{Line, LineState, Ticket};
 use super::lines::Lines;
+use super::quorum_watch::QuorumWatch;
 use super::refused_attempt::RefusedAttempt;
 
 /// The longest pause, whatever the request says, because nodes may fail to tell the caller of a release.
@@ -72,21 +73,52 @@ impl Turn {
         let deadline = self.lines.step_deadline(now, timeout);
         self.change(|line| {
             line.deadline = deadline;
-            line.place_of(self.ticket.number)
+            line.take_place(self.ticket.number)
         })
     }
 
     /// Records that the nodes refused an attempt, for the callers that want their answer. Records the refusal also if this
     /// caller no longer has the turn: the new one may have no answer yet.
     pub(crate) fn record_refusal(&self, refusal: &Arc<RefusedAttempt>) {
-        let is_held = refusal.is_held();
+        // All of several permits may be held here.
+        let is_held = refusal.is_held() && refusal.lock.protocol.permits().is_none();
+        let holder = refusal.holder();
         let mut line = self.line.state.lock();
         if is_held && line.has(self.ticket.number) {
             line.share.record_others();
+            self.record_rivals(&mut line, holder);
         }
         let replaced = line.record_refusal(refusal);
         drop(line);
         drop(replaced);
+    }
+
+    /// Records which other processes have had the lock since the last call, by what `watch` was told.
+    pub(crate) fn record_seen(&self, watch: &QuorumWatch) {
+        let holders = watch.take_holders();
+        self.change(|line| self.record_rivals(line, holders));
+    }
+
+    fn record_rivals(&self, line: &mut LineState, holders: impl IntoIterator<Item = OwnerId>) {
+        let own = OwnerId::of(&self.lines.context.owner);
+        let rivals = holders.into_iter().filter(|holder| *holder != own);
+        rivals.for_each(|rival| line.share.rivals.record_served(rival));
+    }
+
+    /// Completes once `watch` says that the lock is free, and the processes that were served longer ago had time to
+    /// ask for it.
+    pub(crate) async fn until_first(&self, watch: &QuorumWatch) {
+        let environment = &self.lines.context.environment;
+        loop {
+            watch.until_free().await;
+            self.record_seen(watch);
+            let deferral = self.change(|line| line.share.defer()).unwrap_or_default();
+            let asks_at = environment.now().saturating_add(deferral);
+            environment.clock.sleep_until(asks_at).await;
+            if watch.is_free() {
+                return;
+            }
+        }
     }
 
     /// Pauses until `until`, until `free` completes, or until an equal lock was released here. "Long pauses" in the
@@ -123,9 +155,18 @@ impl Turn {
         self
     }
 
-    /// Records that the lock was acquired, and passes the turn on.
-    pub(crate) fn pass_on(self) {
-        drop(self.change(|line| line.refusal.take()));
+    /// Records that the lock was acquired with this validity, and passes the turn on. A streak begins, unless the
+    /// attempt `is_in_streak`.
+    pub(crate) fn pass_on(self, validity: &Validity, is_in_streak: bool) {
+        let took = validity.granted_at.saturating_since(validity.attempt_began);
+        let forgotten = self.change(|line| {
+            if !is_in_streak {
+                line.share.forget();
+            }
+            line.share.record_acquired(validity.granted_at, took);
+            line.refusal.take()
+        });
+        drop(forgotten);
     }
 
     /// Records that the lease is valid until `until` now.

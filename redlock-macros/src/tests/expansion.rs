@@ -17,7 +17,7 @@ fn every_literal_parameter() {
     check(
         r#"resource = "order:{id}", ttl = 60_000, pools = ["a", "b", "c"], retry_count = 3,
            retry_delay = "1500us", clock_drift_factor = 0.02, min_validity = 0.66, max_hold = "1h",
-           once_per = "90m", counts = "every", permits = 1, fencing = true, on_lost = "continue",
+           once_per = "90m", remember = "every_run", permits = 1, fencing = true, on_lost = "continue",
            guard = lease, name = "charge""#,
         "/// Charges.
          pub async fn charge(id: u64) -> Result<Receipt, AppError> { send(id, lease).await }",
@@ -26,7 +26,7 @@ fn every_literal_parameter() {
             pub async fn charge(id: u64) -> Result<Receipt, AppError> {
                 let __redlock_spec = ::redlock_runtime::__private::LockSpec::formatted(
                     {
-                        static __redlock_SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
+                        static __redlock_SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::SiteBuilder::new(
                                 ::core::concat!(::core::module_path!(), "::", "charge"),
                                 ::core::file!(),
                                 ::core::line!(),
@@ -47,11 +47,12 @@ fn every_literal_parameter() {
                                 ),
                             )
                             .once_per(::core::time::Duration::from_millis(5400000))
-                            .counts(::redlock_runtime::__private::Counts::Every)
+                            .remember(::redlock_runtime::__private::Remember::EveryRun)
                             .permits(1u32)
                             .fencing(true)
                             .on_lost(::redlock_runtime::__private::OnLost::Continue)
-                            .name("charge");
+                            .name("charge")
+                            .site();
                         ::redlock_runtime::__private::inventory::submit! {
                             ::redlock_runtime::__private::Registration(& __redlock_SITE)
                         }

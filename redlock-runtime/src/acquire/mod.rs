@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use redlock_core::process::is_forked;
+use redlock_core::internal::is_forked;
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Instrument as _;
@@ -159,7 +159,7 @@ impl LockSpec {
             request.split_retries = SPLIT_RETRIES;
         }
         check_ttl(request.ttl, shared.context.max_ttl).map_err(LockErrorKind::Invalid)?;
-        let counts = parameters.counts.unwrap_or(Counts::Success);
+        let remember = parameters.remember.unwrap_or(Remember::Success);
         let innermost = chain::innermost();
         let holder = outer_holder(innermost.as_ref(), site, &request, &nodes);
         let holder = holder.map_err(LockErrorKind::Invalid)?;
@@ -167,7 +167,7 @@ impl LockSpec {
         let outer = holder.and_then(|link| link.lease.core.join());
         let policy = LeasePolicy {
             on_lost: parameters.on_lost,
-            counts: request.once_per.map(|_| counts),
+            remember: request.once_per.map(|_| remember),
         };
         Ok(Acquire {
             registry: registry.clone(),

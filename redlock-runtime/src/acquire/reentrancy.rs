@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use redlock_core::error::Invalid;
-use redlock_core::node::seat_of;
+use redlock_core::internal::seat_of;
 use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request, Resource};
 
@@ -25,7 +25,7 @@ pub(crate) fn outer_holder(
     nodes: &NodeSet,
 ) -> Result<Option<Arc<ChainLink>>, Invalid> {
     let mut in_the_way = None;
-    let inner = site.site_name();
+    let inner = site.name();
     for link in outwards(innermost) {
         // A lease of another registry is on other nodes.
         if link.lease.is_over() {
@@ -43,7 +43,7 @@ pub(crate) fn outer_holder(
         let has_all_names = request.resource.names().all(is_held);
         let has_same_nodes = shared == nodes.len() && nodes.len() == theirs.len();
         let kind = link.lease.core.kind();
-        let outer = link.lease.site().site_name();
+        let outer = link.lease.site().name();
         let why = if !has_same_nodes {
             format!(
                 "`{inner}` wants it on {} and runs below `{outer}`, which holds `{held}` on {}; name the \

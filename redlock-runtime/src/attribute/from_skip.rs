@@ -1,6 +1,6 @@
 //! Return types of functions under `#[redlock(if_locked = "skip")]`.
 
-use redlock_core::logging::log_throttled;
+use redlock_core::internal::log_throttled;
 
 use crate::error::LockError;
 use crate::telemetry::{figure, kind_of};
@@ -108,7 +108,7 @@ where
 
 /// Logs an error that the return type cannot carry.
 fn log(error: &LockError) {
-    let (site, kind) = (error.site().site_name(), kind_of(error));
+    let (site, kind) = (error.site().name(), kind_of(error));
     figure!(counter SWALLOWED { site: site, error_type: kind } increment(1));
     // Without a registry it is a mistake in the program, and not what happens to all calls at once.
     log_throttled!(

@@ -11,6 +11,8 @@ impl Lease {
     /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
     /// the lease ends, unless `on_lost` says otherwise.
     ///
+    /// `body` is a function, because `run` takes the lease. It gets a handle in its place.
+    ///
     /// With [`once_per`](crate::parameters::LockOptions::once_per), a body that returns has ended well,
     /// whatever it returns. [`try_run`](Self::try_run) is for bodies that may fail.
     ///

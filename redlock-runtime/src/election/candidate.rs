@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
-use redlock_core::logging::log_caught;
+use redlock_core::internal::log_caught;
 use redlock_core::request::MAX_NOTE_BYTES;
 use tokio::sync::SetOnce;
 use tracing::info;
@@ -34,6 +34,8 @@ impl Election {
     /// and the candidate stands again. While other processes lead, or too few
     /// nodes answer, the candidate waits. If this process shuts down, a term is
     /// asked to end first, and its body is cut off after the grace period.
+    ///
+    /// `body` is a function, because each term calls it with its own [`Term`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -182,7 +184,7 @@ impl<'a> Candidate<'a> {
             .on_lost(OnLost::Cancel);
         spec.options = own.above(spec.options);
         // A rate sees the first term only if a zero comes before it.
-        let site = spec.site.site_name();
+        let site = spec.site.name();
         figure!(gauge LEADING { site: site } increment(0));
         figure!(counter TERMS { site: site } increment(0));
         let candidacy = Candidacy {
@@ -281,7 +283,7 @@ impl<'a> Candidate<'a> {
         let elections = &self.registry.shared.elections;
         elections.set_term(self.number, Some(began), Some(fencing_token));
         let LockSpec { site, resource, .. } = &self.spec;
-        let site = site.site_name();
+        let site = site.name();
         info!(
             site, %resource,
             token = term.lease().token_id(), %fencing_token,
@@ -321,7 +323,7 @@ impl Drop for RunningTerm<'_> {
         elections.set_term(candidate.number, None, None);
         let length = candidate.now().saturating_since(self.began);
         let LockSpec { site, resource, .. } = &candidate.spec;
-        let site = site.site_name();
+        let site = site.name();
         let lost = term.lease().core.over().map(|over| over.to_string());
         let reason = lost.as_deref().unwrap_or(self.reason);
         figure!(histogram TERM { site: site } record(length));

@@ -47,14 +47,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Resource;
-use redlock_core::debug::debug_in_part;
+use redlock_core::internal::debug_in_part;
 use tokio::sync::SetOnce;
 
 use crate::acquire::LockSpec;
 use crate::parameters::LockOptions;
 use crate::site::Site;
 
-pub use crate::registry::Candidacy;
 pub use term::Term;
 pub use watch::{Leader, LeaderStatus, LeaderWatch};
 
@@ -153,7 +152,7 @@ impl Election {
 
     /// Sets the text that watches see while this candidate leads, such as its address: at most 256 bytes.
     /// Put no secret there, because everybody who can read the nodes can read it. It is the lock's
-    /// [note](crate::Lock::note).
+    /// [note](crate::LockBuilder::note).
     ///
     /// ```
     /// let election = redlock_runtime::election("reindex").value("http://10.0.0.7:3000");

@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use redlock_core::debug::debug_in_part;
 use redlock_core::env::{Clock, Moment};
+use redlock_core::internal::debug_in_part;
 use tokio::sync::SetOnce;
 
 use crate::lease::{Fenced, FencingToken, LeaseHandle};

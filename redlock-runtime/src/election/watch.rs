@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::debug::debug_in_part;
 use redlock_core::env::{Clock, Moment};
+use redlock_core::internal::debug_in_part;
 use redlock_core::node::Remaining;
 use redlock_core::peek::{Holder, LockStatus};
 use redlock_core::waiting::QuorumWatch;

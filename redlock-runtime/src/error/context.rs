@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::error::Brief;
-use redlock_core::logging::Throttle;
+use redlock_core::internal::Throttle;
 
 use crate::site::Site;
 

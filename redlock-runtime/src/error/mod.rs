@@ -13,8 +13,7 @@ use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::error::LeaseEnd;
-use redlock_core::logging::Throttle;
-use redlock_core::process::{FORKED, is_forked};
+use redlock_core::internal::{FORKED, Throttle, is_forked};
 
 pub use redlock_core::error::{
     Contended, Invalid, LastRun, NodeOutcome, NodeReport, TooLate, Unavailable,
@@ -312,7 +311,7 @@ impl fmt::Display for Reason<'_> {
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ErrorDetails { resource, site, .. } = &*self.details;
-        let (name, reason) = (site.site_name(), Reason(self));
+        let (name, reason) = (site.name(), Reason(self));
         match self.kind() {
             LockErrorKind::Contended(_) => write!(f, "`{resource}` is {reason}"),
             LockErrorKind::Unavailable(_) => {

@@ -7,7 +7,7 @@ mod axum;
 
 use std::time::Duration;
 
-use redlock_core::logging::log_throttled;
+use redlock_core::internal::log_throttled;
 
 use crate::error::LockError;
 use crate::telemetry::kind_of;
@@ -49,10 +49,10 @@ fn log_internal(error: &LockError) {
     }
     log_throttled!(
         error.throttle(),
-        (error.site().site_name(), kind_of(error)),
+        (error.site().name(), kind_of(error)),
         ERROR,
         "a request failed because of its lock",
-        site = %error.site().site_name(),
+        site = %error.site().name(),
         %error
     );
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use redlock_core::error::Brief;
+use redlock_core::internal::{FORKED, is_forked};
 use redlock_core::node::NodeStatus;
-use redlock_core::process::{FORKED, is_forked};
 
 use super::Redlock;
 use crate::error::{NotReady, NotReadyKind};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::process::is_forked;
+use redlock_core::internal::is_forked;
 
 use crate::config::{CheckedConfig, Config};
 use crate::error::InitError;

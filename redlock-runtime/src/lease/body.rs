@@ -3,8 +3,8 @@
 
 use std::task::{Context, Poll, ready};
 
-use redlock_core::lease::{BodyOutcome, BodyWatch};
-use redlock_core::logging::log_throttled;
+use redlock_core::internal::{BodyWatch, log_throttled};
+use redlock_core::lease::BodyOutcome;
 
 use super::chain::CallChain;
 use super::{Lease, LeaseEnd, RunStage};
@@ -63,10 +63,10 @@ impl BodyUnderLease {
         };
         log_throttled!(
             &lease.context.throttle,
-            (lease.site().site_name(), over.as_str()),
+            (lease.site().name(), over.as_str()),
             WARN,
             "lost: the lock ended before its body",
-            site = %lease.site().site_name(),
+            site = %lease.site().name(),
             resource = %lease.resource(), token = lease.token_id(), reason = %over,
             body = if has_returned { "ended late" } else { "was cancelled" }
         );

@@ -56,11 +56,11 @@ pub(crate) fn outwards(
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
 /// # let _entered = redlock.registry().enter();
 /// let body = async {
-///     let lease = redlock_runtime::current().expect("a lease is held above");
+///     let lease = redlock_runtime::current_lease().expect("a lease is held above");
 ///     assert_eq!(lease.resource().to_string(), "order:42");
 /// };
 /// redlock_runtime::lock("order:42").run(body).await?;
-/// assert!(redlock_runtime::current().is_none());
+/// assert!(redlock_runtime::current_lease().is_none());
 /// # Ok(()) }
 /// ```
 pub fn current_lease() -> Option<LeaseHandle> {

@@ -7,7 +7,7 @@ use super::{FencingToken, Lease, LeaseHandle};
 /// A lease with its fencing token: `Fenced<Lease>` holds the lock, and `Fenced<LeaseHandle>` only observes it.
 ///
 /// The attribute's `guard` is a `Fenced<Lease>` if the attribute has the literal `fencing = true`, and
-/// [`Lock::fencing`](crate::Lock::fencing) acquires one. Where fencing is decided at run time,
+/// [`LockBuilder::fencing`](crate::LockBuilder::fencing) acquires one. Where fencing is decided at run time,
 /// [`LeaseHandle::fenced`] tells.
 ///
 /// Dereferences to the lease, so a function that takes a `&LeaseHandle` takes it too.
@@ -129,7 +129,7 @@ impl<L> HasFencingToken for Fenced<L> {}
 
 impl LeaseHandle {
     /// Returns the lease with its fencing token, if it has one. It is for code whose lock is not fenced by type: below
-    /// [`current()`](crate::current()), with an expression as `fencing`, or with
+    /// [`current_lease`](crate::current_lease), with an expression as `fencing`, or with
     /// [`LockOptions`](crate::parameters::LockOptions).
     ///
     /// ```
@@ -138,7 +138,7 @@ impl LeaseHandle {
     /// # let redlock = redlock_runtime::Redlock::start(config).await?;
     /// # let _entered = redlock.registry().enter();
     /// let body = async {
-    ///     let lease = redlock_runtime::current().expect("a lease is held above");
+    ///     let lease = redlock_runtime::current_lease().expect("a lease is held above");
     ///     match lease.fenced() {
     ///         Some(lease) => println!("UPDATE … WHERE fence <= {}", lease.fencing_token()),
     ///         None => println!("UPDATE …"),

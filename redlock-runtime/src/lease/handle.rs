@@ -110,8 +110,8 @@ impl LeaseHandle {
         self.core.token_id()
     }
 
-    /// Returns the [note](crate::Lock::note) that stands on the nodes. A call that shares the lock has the note of
-    /// the first holder.
+    /// Returns the [note](crate::LockBuilder::note) that stands on the nodes. A call that shares the lock has the note
+    /// of the first holder.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -11,10 +11,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use redlock_core::debug::debug_in_part;
+use redlock_core::internal::{debug_in_part, is_forked, log_throttled};
 use redlock_core::lease::{OnLost, Released};
-use redlock_core::logging::log_throttled;
-use redlock_core::process::is_forked;
 
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
@@ -24,7 +22,7 @@ pub use fenced::Fenced;
 pub use handle::LeaseHandle;
 
 use crate::error::RegistryContext;
-use crate::parameters::Counts;
+use crate::parameters::Remember;
 use crate::registry::held::HeldPlace;
 use crate::site::Site;
 use crate::telemetry::{HoldTelemetry, figure};
@@ -59,7 +57,7 @@ pub struct Lease {
 pub(crate) struct LeasePolicy {
     pub(crate) on_lost: OnLost,
     /// The runs that the nodes remember, if the lock has a period.
-    pub(crate) counts: Option<Counts>,
+    pub(crate) remember: Option<Remember>,
 }
 
 /// A lease before its release, and how far the run under it has come.
@@ -174,11 +172,11 @@ impl Lease {
         let Unreleased { mut core, stage } =
             (!is_forked()).then(|| self.unreleased.lock().take())??;
         self.holding.end(&core, stage == RunStage::InBody);
-        let is_remembered = match self.policy.counts {
+        let is_remembered = match self.policy.remember {
             None => false,
             // After the lease's end, another process may have run.
-            Some(Counts::Success) => stage == RunStage::EndedWell && core.over().is_none(),
-            Some(Counts::Every) => stage != RunStage::NotBegun,
+            Some(Remember::Success) => stage == RunStage::EndedWell && core.over().is_none(),
+            Some(Remember::EveryRun) => stage != RunStage::NotBegun,
         };
         if is_remembered {
             core.remember_run();
@@ -189,7 +187,7 @@ impl Lease {
     /// Counts and logs a release that no majority confirmed.
     pub(crate) fn report_release(&self, released: Released) {
         if released == Released::Unconfirmed {
-            let (site, kind) = (self.site().site_name(), self.handle.core.kind().label());
+            let (site, kind) = (self.site().name(), self.handle.core.kind().label());
             figure!(counter UNCONFIRMED { site: site, kind: kind } increment(1));
             log_throttled!(
                 &self.context.throttle,

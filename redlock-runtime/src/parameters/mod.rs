@@ -1,8 +1,8 @@
 //! The parameters of a lock: [`LockOptions`] sets them, and the other types are those of single values.
 
 // `table.rs` has each parameter once. From its row come the field and the setter of `LockOptions`, the
-// setters of `Lock`, `SiteConfig`, `Site` and `Call`, the key of the file and the variable, and what
-// reports show. `value.rs` says how each type of value is written. By hand is only what obeys a
+// setters of `LockBuilder`, `SiteConfig`, `SiteBuilder` and `Call`, the key of the file and the variable, and
+// what reports show. `value.rs` says how each type of value is written. By hand is only what obeys a
 // parameter: `SiteParameters::request` for those of the protocol, `acquire/mod.rs` for the rest.
 
 mod options;
@@ -24,7 +24,7 @@ pub use redlock_core::request::{
 };
 
 pub use options::LockOptions;
-pub use types::{Counts, MinValidity, Mode, Wait};
+pub use types::{MinValidity, Mode, Remember, Wait};
 
 pub(crate) use options::SiteParameters;
 pub(crate) use setters::{argument, setter};
@@ -37,7 +37,7 @@ pub(crate) mod prelude {
     pub(crate) use super::options::LockOptions;
     pub(crate) use super::setters::{const_setters, setters};
     pub(crate) use super::table::for_each_parameter;
-    pub(crate) use super::types::{Counts, MinValidity, Mode, Wait};
+    pub(crate) use super::types::{MinValidity, Mode, Remember, Wait};
     pub(crate) use redlock_core::lease::OnLost;
     pub(crate) use redlock_core::request::{Kind, Renewal};
 }
@@ -64,9 +64,9 @@ impl SiteParameters {
         request.renewal = self.max_hold;
         request.fencing = self.fencing;
         request.once_per = self.once_per;
-        if self.counts.is_some() && self.once_per.is_none() {
+        if self.remember.is_some() && self.once_per.is_none() {
             return Err(Invalid::new(
-                "`counts` without `once_per`, for which runs count; add it, or leave `counts` out",
+                "`remember` without `once_per`, for which runs count; add it, or leave `remember` out",
             ));
         }
         request.kind = match self.kinds()[..] {
@@ -157,9 +157,9 @@ mod tests {
 
     #[test]
     fn a_run_counts_for_a_period() {
-        let every = LockOptions::new().counts(Counts::Every);
+        let every = LockOptions::new().remember(Remember::EveryRun);
         let alone = request(every).unwrap_err().to_string();
-        assert!(alone.contains("`counts` without `once_per`"), "{alone}");
+        assert!(alone.contains("`remember` without `once_per`"), "{alone}");
         request(every.once_per(Duration::from_secs(3600))).unwrap();
     }
 

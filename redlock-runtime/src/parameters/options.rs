@@ -23,12 +23,12 @@ macro_rules! options {
             $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?
             $(, kind $kind:expr)?;
     )+) => {
-        /// The parameters of a lock that are set: for [`Lock::options`], for the defaults of all
+        /// The parameters of a lock that are set: for [`LockBuilder::options`], for the defaults of all
         /// locks ([`Config::defaults`]), and for one annotated function ([`Config::site`]). A
         /// setter has the parameter's name in the attribute and in the file.
         ///
         /// A parameter that is not set comes from the layer below. From the top these are the
-        /// configuration's `[sites."…"]`, the attribute or the calls on a [`Lock`], the
+        /// configuration's `[sites."…"]`, the attribute or the calls on a [`LockBuilder`], the
         /// configuration's `[defaults]`, and the built-in values, which each setter names.
         ///
         /// # Example: locks that wait by default, and a lock that does not
@@ -47,8 +47,8 @@ macro_rules! options {
         ///
         /// [`Config::defaults`]: crate::Config::defaults
         /// [`Config::site`]: crate::Config::site
-        /// [`Lock`]: crate::Lock
-        /// [`Lock::options`]: crate::Lock::options
+        /// [`LockBuilder`]: crate::LockBuilder
+        /// [`LockBuilder::options`]: crate::LockBuilder::options
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         #[must_use]
         pub struct LockOptions {

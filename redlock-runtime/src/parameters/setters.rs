@@ -1,7 +1,7 @@
 //! The setters that come from the table.
 
-/// `for_each_parameter!(setters!(Lock<L>, it => it.0.options));` gives `Lock` a setter for each parameter. The
-/// expression is the place of its options.
+/// `for_each_parameter!(setters!(LockBuilder<L>, it => it.0.options));` gives `LockBuilder` a setter for each
+/// parameter. The expression is the place of its options.
 macro_rules! setters {
     (($owner:ident $(<$of:ident>)?, $it:ident => $options:expr) $(
         $(#[$doc:meta])+
@@ -19,9 +19,9 @@ macro_rules! setters {
     };
 }
 
-/// Makes one setter. The `fencing` of a `Lock` is in `lock.rs`, because it changes the type of the lock.
+/// Makes one setter. The `fencing` of a `LockBuilder` is in `lock.rs`, because it changes the type of the lock.
 macro_rules! setter {
-    (Lock.fencing: $($setter:tt)+) => {};
+    (LockBuilder.fencing: $($setter:tt)+) => {};
     (
         $owner:ident.$name:ident: $argument:ty,
         $it:ident => $options:expr $(, instead of $other:ident)?;
@@ -37,7 +37,7 @@ macro_rules! setter {
     };
 }
 
-/// The same for `Site`, which the attribute makes in a `static`.
+/// The same for `SiteBuilder`, by which the attribute makes a `Site` in a `static`.
 macro_rules! const_setters {
     (($owner:ident) $(
         $(#[$doc:meta])+
@@ -45,15 +45,13 @@ macro_rules! const_setters {
             $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?
             $(, kind $kind:expr)?;
     )+) => {
-        // Hidden: only the expansion of the attribute calls them.
-        #[doc(hidden)]
         impl $owner {
             $(
                 $(#[$doc])+
                 #[must_use]
                 pub const fn $name(mut self, $name: $type) -> Self {
-                    self.options.$name = Some($name);
-                    $( self.options.$other = None; )?
+                    self.0.options.$name = Some($name);
+                    $( self.0.options.$other = None; )?
                     self
                 }
             )+

@@ -17,10 +17,10 @@
 //! `&'static str`, whose `Debug` hides the text, because a configuration may have a password there.
 //!
 //! `pools` is no row, because it is no value: the default of a lock's pools is a key of its own,
-//! `default_pools`, and `[defaults]` has none. `Lock`, `SiteConfig` and `Site` have it beside the
+//! `default_pools`, and `[defaults]` has none. `LockBuilder`, `SiteConfig` and `Site` have it beside the
 //! parameters of this table.
 
-/// `for_each_parameter!(const_setters!(Site));` hands all rows to the macro `const_setters`.
+/// `for_each_parameter!(const_setters!(SiteBuilder));` hands all rows to the macro `const_setters`.
 macro_rules! for_each_parameter {
     ($make:ident!($($of:tt)*)) => {
         $make! {
@@ -107,7 +107,7 @@ macro_rules! for_each_parameter {
             max_hold: Renewal, from impl Into<Renewal>, default Renewal::Never;
 
             /// The period of a job: a call is refused, or skipped, while a majority of the nodes
-            /// remembers a run that began less than nine tenths of this ago. [`counts`](Self::counts) says
+            /// remembers a run that began less than nine tenths of this ago. [`remember`](Self::remember) says
             /// which runs are remembered. For efficiency only: a node may forget. Not below the ttl.
             /// Default: every call runs.
             ///
@@ -124,12 +124,12 @@ macro_rules! for_each_parameter {
             ///
             /// ```
             /// use std::time::Duration;
-            /// use redlock_runtime::parameters::{Counts, LockOptions};
+            /// use redlock_runtime::parameters::{Remember, LockOptions};
             ///
             /// let hourly = LockOptions::new().once_per(Duration::from_secs(3600));
-            /// let options = hourly.counts(Counts::Every);
+            /// let options = hourly.remember(Remember::EveryRun);
             /// ```
-            counts: Counts;
+            remember: Remember;
 
             /// The number of holders that the lock has at a time: 1 to 256. Each has a permit of its own, with a
             /// [number](crate::LeaseHandle::permit). Give a resource the same number everywhere. Default: one

@@ -137,21 +137,21 @@ impl From<Mode> for Kind {
     }
 }
 
-/// The runs of a job that count for its period, [`once_per`](crate::Lock::once_per). The run of a process that
+/// The runs of a job that count for its period, [`once_per`](crate::LockBuilder::once_per). The run of a process that
 /// was killed never counts.
 ///
 /// ```
 /// use std::time::Duration;
-/// use redlock_runtime::parameters::Counts;
+/// use redlock_runtime::parameters::Remember;
 ///
 /// let hour = Duration::from_secs(3600);
-/// let billing = redlock_runtime::lock("billing").once_per(hour).counts(Counts::Every);
+/// let billing = redlock_runtime::lock("billing").once_per(hour).remember(Remember::EveryRun);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Counts {
+pub enum Remember {
     /// A run that ended well, under a lock that was held until then.
     Success,
     /// Every run that began counts, also if it failed, panicked, was cancelled or dropped, or lost its lock.
-    Every,
+    EveryRun,
 }

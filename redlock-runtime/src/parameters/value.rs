@@ -6,7 +6,7 @@ use std::time::Duration;
 use redlock_core::lease::OnLost;
 use redlock_core::request::Renewal;
 
-use super::types::{Counts, MinValidity, Mode, Wait};
+use super::types::{MinValidity, Mode, Remember, Wait};
 
 /// A value as a source of the configuration has it. A variable is always a text, or a number.
 pub(crate) enum RawValue<'a> {
@@ -208,4 +208,4 @@ pub(crate) use words;
 
 words!(OnLost: "cancel" is Cancel, "continue" is Continue);
 words!(Mode: "read" is Read, "write" is Write);
-words!(Counts: "success" is Success, "every" is Every);
+words!(Remember: "success" is Success, "every_run" is EveryRun);

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use redlock_core::node::seat_of;
-use redlock_core::process::is_forked;
+use redlock_core::internal::{announce_shutdown, is_forked, revoke, seat_of};
 use redlock_core::{LeaseHandle, NodeSet, Resource};
 use tokio::sync::{Notify, SetOnce};
 
@@ -86,7 +85,7 @@ impl HeldTable {
         if let Some(lease) = late {
             self.changed.notify_waiters();
             // Called outside of the mutex: it wakes the tasks that wait for the lease.
-            lease.announce_shutdown();
+            announce_shutdown(&lease);
         }
         Some(HeldPlace {
             table: Arc::clone(self),
@@ -101,7 +100,7 @@ impl HeldTable {
         let _ = self.closed.set(());
         // A caller that found the gate open is counted, or in the table, before the mutex is free.
         for entry in self.entries() {
-            entry.lease.announce_shutdown();
+            announce_shutdown(&entry.lease);
         }
     }
 
@@ -131,7 +130,7 @@ impl HeldTable {
             }
             // Called outside of the mutex: it wakes the bodies up.
             for entry in entries {
-                entry.lease.revoke();
+                revoke(&entry.lease);
             }
             changed.await;
         }

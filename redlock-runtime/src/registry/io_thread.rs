@@ -2,7 +2,7 @@
 
 use once_cell::sync::OnceCell;
 use redlock_core::IoThread;
-use redlock_core::process::{FORKED, is_forked};
+use redlock_core::internal::{FORKED, is_forked};
 
 static IO: OnceCell<IoThread> = OnceCell::new();
 

@@ -15,7 +15,7 @@ mod site_report;
 
 use std::sync::Arc;
 
-use redlock_core::debug::debug_in_part;
+use redlock_core::internal::debug_in_part;
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 

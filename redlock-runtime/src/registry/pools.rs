@@ -50,12 +50,12 @@ impl Pools {
         let mut by_site = BTreeMap::new();
         for site in statics() {
             let over = checked.override_of(site);
-            if over.is_none() && site.pool_names().is_none() {
+            if over.is_none() && site.pools().is_none() {
                 continue;
             }
             let over = over.cloned().unwrap_or_default();
             // A function with an unknown pool has no set; its calls say so.
-            let nodes = match (&over.pools, site.pool_names()) {
+            let nodes = match (&over.pools, site.pools()) {
                 (Some(names), _) => set_of(&by_name, names).ok(),
                 (None, Some(names)) => set_of(&by_name, names).ok(),
                 (None, None) => None,
@@ -83,7 +83,7 @@ impl Pools {
     ) -> Result<NodeSet, LockErrorKind> {
         let known = self.by_site.get(&site.address());
         let known = known.and_then(|(_, nodes)| nodes.as_ref());
-        match (known, names, site.pool_names()) {
+        match (known, names, site.pools()) {
             (Some(nodes), _, _) => Ok(Arc::clone(nodes)),
             (None, Some(names), _) => set_of(&self.by_name, names),
             (None, None, Some(names)) => set_of(&self.by_name, names),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 
 use parking_lot::RwLock;
-use redlock_core::process::is_forked;
+use redlock_core::internal::is_forked;
 
 use super::Registry;
 

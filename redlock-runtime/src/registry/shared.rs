@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Once};
 
-use redlock_core::logging::Throttle;
+use redlock_core::internal::Throttle;
 use redlock_core::{Client, Environment, Settings};
 
 use super::elections::Elections;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use redlock_core::NodeSet;
 use redlock_core::env::Moment;
 use redlock_core::error::Brief;
-use redlock_core::logging::log_caught;
+use redlock_core::internal::{log_caught, revoke_and_release};
 use tokio::sync::SetOnce;
 use tracing::{info, warn};
 
@@ -185,7 +185,7 @@ fn release_bare(registry: &Registry) -> Vec<HeldLease> {
     let released = bare.map(|entry| {
         let described = entry.describe();
         // The first poll sends the release. The nodes are waited for in the end.
-        let mut release = pin!(entry.lease.revoke_and_release());
+        let mut release = pin!(revoke_and_release(&entry.lease));
         let _ = release
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use redlock_core::logging::log_caught;
+use redlock_core::internal::log_caught;
 
 use super::held_lease::HeldLease;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
-use redlock_core::logging::log_caught;
+use redlock_core::internal::log_caught;
 use tokio::sync::oneshot;
 use tracing::{error, info, warn};
 

@@ -16,7 +16,7 @@ use super::pools::pool_names_of;
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
 /// # let _entered = redlock.registry().enter();
 /// for report in redlock.registry().sites() {
-///     println!("{} on {:?}", report.site.site_name(), report.parameters["pools"].value);
+///     println!("{} on {:?}", report.site.name(), report.parameters["pools"].value);
 /// }
 /// # Ok(()) }
 /// ```
@@ -88,7 +88,7 @@ impl SiteReport {
         // An override is above what the call says.
         let answered =
             |name, by: &[&str]| LockOptions::answers(name).any(|name| by.contains(&name));
-        let at_call = site.names_at_call().iter().copied();
+        let at_call = site.parameters_at_call().iter().copied();
         let at_call: Vec<_> = at_call
             .filter(|name| !answered(name, &overridden))
             .collect();
@@ -101,15 +101,14 @@ impl SiteReport {
             let found = said.iter().find(|(_, names)| names.contains(&name));
             found.map_or(Layer::BuiltIn, |(layer, _)| *layer)
         };
-        let (pools, layer_of_pools) =
-            match (over.and_then(|it| it.pools.as_ref()), site.pool_names()) {
-                (Some(names), _) => (names.join(", "), Layer::Override),
-                (None, Some(names)) => (names.join(", "), Layer::Attribute),
-                (None, None) => {
-                    let defaults = pool_names_of(&registry.pools.default_set);
-                    (defaults.join(", "), Layer::Defaults)
-                }
-            };
+        let (pools, layer_of_pools) = match (over.and_then(|it| it.pools.as_ref()), site.pools()) {
+            (Some(names), _) => (names.join(", "), Layer::Override),
+            (None, Some(names)) => (names.join(", "), Layer::Attribute),
+            (None, None) => {
+                let defaults = pool_names_of(&registry.pools.default_set);
+                (defaults.join(", "), Layer::Defaults)
+            }
+        };
         let (if_locked, layer_of_skipping) = if site.skips {
             ("skip", Layer::Attribute)
         } else {

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::internal::log_throttled;
 use redlock_core::lease::FencingToken;
-use redlock_core::logging::log_throttled;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tracing::field::Empty;
 use tracing::{Span, debug, info_span};
@@ -46,7 +46,7 @@ impl AcquireTelemetry {
         args: AcquireArgs<'_>,
         journal: Option<&Arc<Journal>>,
     ) -> Self {
-        let (name, resource) = (site.site_name(), &args.request.resource);
+        let (name, resource) = (site.name(), &args.request.resource);
         let kind = args.request.kind.label();
         #[cfg(feature = "metrics")]
         super::metrics::register_zeros(site, kind);
@@ -65,7 +65,7 @@ impl AcquireTelemetry {
 
     /// Records that the caller has the lock, or a share of its caller's lease.
     pub(crate) fn record_acquired(mut self, lease: &LeaseHandle) -> HoldTelemetry {
-        let (site, kind) = (self.site.site_name(), self.kind);
+        let (site, kind) = (self.site.name(), self.kind);
         let (outcome, text) = if self.is_joined {
             ("joined", "joined the lease of a caller")
         } else {
@@ -133,7 +133,7 @@ impl AcquireTelemetry {
     fn end(&mut self, outcome: &'static str) {
         self.span.record("redlock.outcome", outcome);
         self.waiting = None;
-        let (site, kind) = (self.site.site_name(), self.kind);
+        let (site, kind) = (self.site.name(), self.kind);
         figure!(counter ACQUISITIONS { site: site, kind: kind, outcome: outcome } increment(1));
     }
 }
@@ -156,7 +156,7 @@ pub(crate) fn record_early_refusal(
     if let Some(journal) = journal {
         journal.begin(site, resource, None).record_refusal(error);
     }
-    let (name, outcome) = (site.site_name(), kind_of(error));
+    let (name, outcome) = (site.name(), kind_of(error));
     let span = span(site, resource, None);
     span.record("redlock.outcome", outcome);
     mark_failed(&span, outcome);
@@ -174,7 +174,7 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
         code.function.name = site.function,
         code.file.path = site.file(),
         code.line.number = site.line(),
-        redlock.site = %site.site_name(),
+        redlock.site = %site.name(),
         redlock.resource = %resource,
         redlock.pools = args.map(|args| names(args.nodes)),
         redlock.mode = args.and_then(|args| Mode::of(args.request.kind)).map(Mode::as_str),
@@ -192,7 +192,7 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
 /// holders, concern operators: a holder that died causes them until its keys expire. A call that its function skips is
 /// as planned.
 fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error: &LockError) {
-    let name = site.site_name();
+    let name = site.name();
     let (throttle, reason) = (error.throttle(), Reason(error));
     if error.is_unavailable() {
         log_throttled!(

@@ -37,7 +37,7 @@ impl HoldTelemetry {
         is_joined: bool,
         line: Option<JournalLine>,
     ) -> Self {
-        let (name, kind) = (site.site_name(), lease.kind().label());
+        let (name, kind) = (site.name(), lease.kind().label());
         let labels = Labels(name, kind);
         if cfg!(feature = "metrics") {
             lease.observe_extensions(Arc::new(labels));

@@ -74,7 +74,7 @@ impl Acquisition {
 /// `` `order:42` by `shop::charge` on a, b, c for 1 min: released ``
 impl fmt::Display for Acquisition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` by `{}`", self.resource, self.site.site_name())?;
+        write!(f, "`{}` by `{}`", self.resource, self.site.name())?;
         if !self.pools.is_empty() {
             write!(f, " on {} for {}", self.pools.join(", "), Brief(self.ttl))?;
         }

@@ -45,7 +45,7 @@ fn mark_failed(span: &Span, error_type: &'static str) {
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
         use $crate::telemetry::metrics::{RECORDER, describe};
-        redlock_core::panics::caught(RECORDER, || {
+        redlock_core::internal::caught(RECORDER, || {
             ::metrics::$kind!(describe::$name, $(stringify!($label) => $value),*).$change($by);
         });
     }};
@@ -70,7 +70,7 @@ macro_rules! count_in_gauge {
             #[cfg(feature = "metrics")]
             gauge: {
                 use $crate::telemetry::metrics::{RECORDER, describe};
-                redlock_core::panics::caught(RECORDER, || {
+                redlock_core::internal::caught(RECORDER, || {
                     let gauge = ::metrics::gauge!(describe::$name, $(stringify!($label) => $value),*);
                     gauge.increment(1);
                     gauge
@@ -92,7 +92,7 @@ pub(crate) struct GaugeCount {
 impl Drop for GaugeCount {
     fn drop(&mut self) {
         if let Some(gauge) = &self.gauge {
-            redlock_core::panics::caught(metrics::RECORDER, || gauge.decrement(1));
+            redlock_core::internal::caught(metrics::RECORDER, || gauge.decrement(1));
         }
     }
 }

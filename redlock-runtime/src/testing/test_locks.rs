@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use redlock_core::debug::debug_in_part;
 use redlock_core::env::{Clock, Entropy};
+use redlock_core::internal::debug_in_part;
 use redlock_core::testing::every_key;
 use redlock_core::{Environment, LeaseHandle, MemoryNode, Resource};
 use tokio::runtime::Handle;

@@ -89,7 +89,7 @@ pub(super) fn in_memory(mut config: Config) -> Config {
         let defaults = config.default_pools.get_or_insert_with(defaults);
         names.extend(defaults.iter().cloned());
         for site in sites() {
-            let of_site = site.pool_names().unwrap_or_default();
+            let of_site = site.pools().unwrap_or_default();
             names.extend(of_site.iter().map(|&name| name.to_owned()));
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn in_memory(mut config: Config) -> Config {
     }
     // A test program has some of the service's functions. Settings of the others have no effect
     // here.
-    let names: BTreeSet<_> = sites().iter().map(|site| site.site_name()).collect();
+    let names: BTreeSet<_> = sites().iter().map(|site| site.name()).collect();
     config.sites.retain(|name, _| names.contains(name.as_str()));
     config
 }

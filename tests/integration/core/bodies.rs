@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use redlock_core::error::LeaseEnd;
+use redlock_core::internal::revoke;
 use redlock_core::lease::{BodyOutcome, OnLost};
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet};
 
@@ -94,7 +95,7 @@ async fn a_body_that_continues_is_cancelled_by_a_revocation() {
         assert!(poll(held.as_mut()).is_pending());
         lose(&scene);
         assert!(poll(held.as_mut()).is_pending(), "{over}: it goes on");
-        scene.lease.revoke();
+        revoke(&scene.lease);
         let cancelled = Poll::Ready(BodyOutcome::Cancelled(LeaseEnd::Revoked));
         assert_eq!(poll(held.as_mut()), cancelled, "{over}");
         assert_eq!(scene.lease.over(), Some(over), "it ended by the first");
@@ -107,7 +108,7 @@ async fn a_body_that_continues_is_cancelled_if_it_began_revoked() {
     let scene = Scene::new().await;
     let mut body = pin!(poll_fn(|_| {
         scene.expire();
-        scene.lease.revoke();
+        revoke(&scene.lease);
         Poll::<()>::Pending
     }));
     let held = pin!(scene.lease.hold(body.as_mut(), OnLost::Continue));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use redlock_core::error::{ExtendError, LeaseEnd};
+use redlock_core::internal::announce_shutdown;
 use redlock_core::lease::Released;
 use redlock_core::request::{Renewal, RetryLimit};
 use redlock_core::{Client, Lease, NodeSet};
@@ -196,7 +197,7 @@ async fn expiring_comes_at_once_at_an_end_or_at_a_shutdown() {
         let handle = handle.clone();
         async move { handle.expiring().await }
     });
-    handle.announce_shutdown();
+    announce_shutdown(&handle);
     waiting.await.unwrap();
     assert!(handle.over().is_none());
     lease.release().await;

@@ -35,7 +35,7 @@ async fn an_office_and_its_observer_are_on_the_named_pools() {
     assert!(locks.node("a").keys().is_empty());
     assert!(locks.node("b").get(OFFICE.as_bytes()).is_some());
     let candidates = locks.registry().elections();
-    assert_eq!(candidates[0].site.site_name(), "office");
+    assert_eq!(candidates[0].site.name(), "office");
     for (observed, is_seen) in [(candidate, true), (election(OFFICE).pools(["a"]), false)] {
         let mut watch = observed.watch().unwrap();
         assert!(ends(watch.changed()).await);

@@ -18,7 +18,7 @@ async fn outer(id: u64, registry: &Registry) -> Result<(), LockError> {
     let held = &held[0];
     assert_eq!(held.resource.to_string(), format!("order:{id}"));
     let site = held.site;
-    assert!(site.site_name().ends_with("overview::outer"), "{site}");
+    assert!(site.name().ends_with("overview::outer"), "{site}");
     assert!(held.since <= before && held.since + SOON > before);
     assert_eq!(held.ttl, Duration::from_secs(40));
     let validity = held.validity;
@@ -38,7 +38,7 @@ async fn inner(id: u64, registry: &Registry) -> Result<(), LockError> {
     let [above, here] = &held[..] else {
         panic!("each is listed by itself: {held:?}");
     };
-    assert!(here.site.site_name().ends_with("overview::inner"));
+    assert!(here.site.name().ends_with("overview::inner"));
     assert_eq!(above.token_id, here.token_id);
     assert_eq!((above.sharers, here.sharers), (2, 2));
     Ok(())
@@ -105,7 +105,7 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
     let registry = redlock.registry();
     let of = |name: &str| {
         let found = registry.sites().into_iter();
-        let mut found = found.filter(|it| it.site.site_name() == name);
+        let mut found = found.filter(|it| it.site.name() == name);
         found.next().expect("it is linked into this program")
     };
     let site = of("the plain one");

@@ -144,7 +144,7 @@ async fn every_function_registers_itself_once() {
         let sites = redlock_runtime::registry::sites();
         sites
             .into_iter()
-            .filter(|site| site.site_name() == name)
+            .filter(|site| site.name() == name)
             .collect::<Vec<_>>()
     };
     let [site] = of("provided")[..] else {

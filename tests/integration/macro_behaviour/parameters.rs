@@ -6,7 +6,7 @@ use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::{FencingToken, LeaseEnd};
 use redlock_runtime::registry::Registry;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{Config, Lease, LockError, current, redlock};
+use redlock_runtime::{Config, Lease, LockError, current_lease, redlock};
 use redlock_tests::{drop_after, wait_until};
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -24,11 +24,11 @@ pub(crate) fn keys(registry: &Registry, pool: &str) -> Vec<String> {
 }
 
 fn validity() -> Duration {
-    current().expect("a lease").validity()
+    current_lease().expect("a lease").validity()
 }
 
 fn held() -> String {
-    current().expect("a lease").resource().to_string()
+    current_lease().expect("a lease").resource().to_string()
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -327,7 +327,7 @@ async fn min_validity() {
 }
 
 async fn hold_for(time: Duration) {
-    let lease = current().expect("a lease");
+    let lease = current_lease().expect("a lease");
     wait_until("the time to pass", || lease.held_for(), |held| *held > time).await;
 }
 
@@ -359,7 +359,7 @@ async fn max_hold() {
 #[redlock(resource = "r", fencing = true, guard = lease)]
 async fn fenced() -> Result<FencingToken, LockError> {
     // The same below the lease, where no type says so.
-    let below = current().and_then(|lease| lease.fenced());
+    let below = current_lease().and_then(|lease| lease.fenced());
     assert_eq!(
         below.map(|it| it.fencing_token()),
         Some(lease.fencing_token())
@@ -427,7 +427,7 @@ async fn ends_late(registry: &Registry) -> Result<&'static str, LockError> {
 #[redlock(resource = "r", on_lost = "continue")]
 async fn goes_on(registry: &Registry) -> Result<LeaseEnd, LockError> {
     forget(registry);
-    let over = current().expect("a lease").lost().await;
+    let over = current_lease().expect("a lease").lost().await;
     tokio::task::yield_now().await;
     Ok(over)
 }

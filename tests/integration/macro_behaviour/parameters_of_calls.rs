@@ -1,7 +1,7 @@
 //! Every parameter, both ways, continued: those about the call as a whole.
 
 use redlock_runtime::registry::sites;
-use redlock_runtime::{LockError, current, lock, redlock};
+use redlock_runtime::{LockError, current_lease, lock, redlock};
 
 use crate::macro_behaviour::parameters::{SOON, with_registry};
 
@@ -13,7 +13,7 @@ async fn refused() -> Result<(), LockError> {
 #[redlock(resource = "r", guard = lease)]
 async fn with_guard() -> Result<bool, LockError> {
     lease.extend(SOON).await?;
-    let ours = current().map(|current| current.token_id() == lease.token_id());
+    let ours = current_lease().map(|current| current.token_id() == lease.token_id());
     Ok(ours == Some(true))
 }
 
@@ -40,11 +40,11 @@ async fn named() -> Result<(), LockError> {
 async fn name() {
     with_registry(async |_| {
         let _held = lock("r").acquire().await.unwrap();
-        let name = |error: LockError| error.site().site_name();
+        let name = |error: LockError| error.site().name();
         assert_eq!(name(named().await.unwrap_err()), "named by hand");
         let path = concat!(module_path!(), "::refused");
         assert_eq!(name(refused().await.unwrap_err()), path);
-        let names: Vec<_> = sites().iter().map(|site| site.site_name()).collect();
+        let names: Vec<_> = sites().iter().map(|site| site.name()).collect();
         assert!(names.contains(&"named by hand"));
         assert!(names.contains(&path));
     })

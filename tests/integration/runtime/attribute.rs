@@ -30,7 +30,7 @@ async fn the_body_runs_under_the_resource_verbatim_and_leaves_no_key() {
     let held = redlock.registry().held();
     assert_eq!(held.len(), 1);
     assert_eq!(held[0].resource.to_string(), "order:42");
-    assert!(held[0].site.site_name().ends_with("attribute::charge"));
+    assert!(held[0].site.name().ends_with("attribute::charge"));
 
     director.end.send(()).unwrap();
     assert_eq!(call.await.unwrap().unwrap(), 84);

@@ -1,11 +1,11 @@
 //! The lease of the code that runs now.
 
-use redlock_runtime::{LockError, current, lock, redlock};
+use redlock_runtime::{LockError, current_lease, lock, redlock};
 
 use crate::runtime::fixture::{SOON, catch_unwind, registry, start};
 
 fn here() -> Option<String> {
-    current().map(|lease| lease.resource().to_string())
+    current_lease().map(|lease| lease.resource().to_string())
 }
 
 #[redlock(resource = "inner")]

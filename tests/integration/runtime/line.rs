@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_runtime::parameters::{LockOptions, Wait};
-use redlock_runtime::{Config, LockError, Redlock, current, lock, redlock};
+use redlock_runtime::{Config, LockError, Redlock, current_lease, lock, redlock};
 
 use crate::runtime::fixture::{
     SOON, Stage, config, registry, spawn_on, stage, start_nodes, until_in_line,
@@ -15,7 +15,7 @@ use crate::runtime::fixture::{
 #[redlock(resource = "r", wait = "1m", retry_delay = "1h")]
 async fn holds(mut stage: Stage) -> Result<String, LockError> {
     stage.play().await;
-    Ok(current().expect("a lease").token_id().to_owned())
+    Ok(current_lease().expect("a lease").token_id().to_owned())
 }
 
 #[tokio::test]

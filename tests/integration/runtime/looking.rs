@@ -6,7 +6,7 @@ use std::time::Duration;
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::MAX_NOTE_BYTES;
 use redlock_runtime::peek::Remaining;
-use redlock_runtime::{LockError, Redlock, current, lock, redlock};
+use redlock_runtime::{LockError, Redlock, current_lease, lock, redlock};
 
 use crate::runtime::fixture::{SOON, config, registry, start};
 
@@ -17,7 +17,7 @@ struct Job {
 
 /// The note of the innermost lease.
 fn own() -> String {
-    let lease = current().expect("below a body");
+    let lease = current_lease().expect("below a body");
     lease
         .note()
         .map_or_else(String::new, |note| note.as_str().to_owned())

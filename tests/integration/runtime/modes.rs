@@ -2,12 +2,12 @@
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::Mode;
-use redlock_runtime::{LockError, current, lock, redlock};
+use redlock_runtime::{LockError, current_lease, lock, redlock};
 
 use crate::runtime::fixture::{SOON, registry, start};
 
 fn token() -> String {
-    current().expect("a lease").token_id().to_owned()
+    current_lease().expect("a lease").token_id().to_owned()
 }
 
 #[redlock(resource = "report:{day}", mode = "read")]

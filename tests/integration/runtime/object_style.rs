@@ -5,7 +5,7 @@ use std::time::Duration;
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{Fenced, Lease, Lock, LockError, Resource, current, lock};
+use redlock_runtime::{Fenced, Lease, LockBuilder, LockError, Resource, current_lease, lock};
 
 use crate::runtime::fixture::{SOON, registry, start};
 
@@ -71,7 +71,7 @@ async fn without_a_name_a_lock_has_the_place_of_its_call() {
     let _entered = redlock.registry().enter();
     let place = format!("{}:{}", file!(), line!() + 1);
     let held = lock("r").acquire().await.unwrap();
-    assert_eq!(held.site().site_name(), place);
+    assert_eq!(held.site().name(), place);
     assert_eq!(
         redlock.registry().held()[0].site.to_string(),
         format!("`{place}:16`")
@@ -80,7 +80,7 @@ async fn without_a_name_a_lock_has_the_place_of_its_call() {
     let holder = format!("the holder is `{place}:16` in this process, ");
     assert!(refused.to_string().contains(&holder), "{refused}");
     let own = format!("{}:{}", refused.site().file(), refused.site().line());
-    assert_eq!(refused.site().site_name(), own);
+    assert_eq!(refused.site().name(), own);
     assert_ne!(own, place);
     held.release().await;
     nodes.assert_no_lock_keys(SOON).await;
@@ -91,7 +91,7 @@ async fn bad_requests_are_refused_before_anything_is_sent() {
     let (nodes, redlock) = start(1).await;
     registry(&redlock)
         .scope(async {
-            let refused = |lock: redlock_runtime::Lock, hint: &'static str| async move {
+            let refused = |lock: redlock_runtime::LockBuilder, hint: &'static str| async move {
                 let error = lock.acquire().await.unwrap_err();
                 assert!(error.is_invalid(), "{error}");
                 assert!(error.to_string().contains(hint), "{error}");
@@ -118,7 +118,7 @@ async fn bad_requests_are_refused_before_anything_is_sent() {
 }
 
 /// A lock that is fenced by its type, and whose options say no.
-fn fenced() -> Lock<Fenced<Lease>> {
+fn fenced() -> LockBuilder<Fenced<Lease>> {
     lock("r")
         .fencing()
         .options(LockOptions::new().fencing(false))
@@ -145,7 +145,7 @@ async fn a_body_under_a_fenced_lease_has_its_token() {
     let lease = fenced().acquire().await.unwrap();
     let token = lease.fencing_token();
     let found = lease.run(async |lease| {
-        let below = lock("r").run(async { current()?.fenced() }).await;
+        let below = lock("r").run(async { current_lease()?.fenced() }).await;
         let below = below.unwrap().expect("it shares the fenced lease");
         (lease.fencing_token(), below.fencing_token())
     });

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::LeaseEnd;
-use redlock_runtime::parameters::{Counts, OnLost};
+use redlock_runtime::parameters::{OnLost, Remember};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{FromLockError, LockError, lock, redlock};
 use tokio::sync::oneshot;
@@ -73,12 +73,12 @@ impl WayOut {
     }
 }
 
-#[redlock(resource = "r", once_per = "1h", counts = "success")]
+#[redlock(resource = "r", once_per = "1h", remember = "success")]
 async fn success_counts(way: WayOut, begun: oneshot::Sender<()>) -> Result<(), Failed> {
     way.take(begun).await
 }
 
-#[redlock(resource = "r", once_per = "1h", counts = "every")]
+#[redlock(resource = "r", once_per = "1h", remember = "every_run")]
 async fn every_run_counts(way: WayOut, begun: oneshot::Sender<()>) -> Result<(), Failed> {
     way.take(begun).await
 }
@@ -143,11 +143,11 @@ async fn a_second_call_is_told_of_the_last_run_and_of_the_next() {
 #[tokio::test(start_paused = true)]
 async fn success_counts_or_every_way_out_of_a_run_that_began() {
     for way in WayOut::ALL {
-        for counts in [Counts::Success, Counts::Every] {
+        for remember in [Remember::Success, Remember::EveryRun] {
             let locks = TestLocks::new();
             let (begun, has_begun) = oneshot::channel();
-            let call = match counts {
-                Counts::Every => tokio::spawn(every_run_counts(way, begun)),
+            let call = match remember {
+                Remember::EveryRun => tokio::spawn(every_run_counts(way, begun)),
                 _ => tokio::spawn(success_counts(way, begun)),
             };
             has_begun.await.unwrap();
@@ -158,7 +158,7 @@ async fn success_counts_or_every_way_out_of_a_run_that_began() {
             }
             let _ = call.await;
             locks.assert_all_free();
-            let expected = counts == Counts::Every || way == WayOut::Returns;
+            let expected = remember == Remember::EveryRun || way == WayOut::Returns;
             assert_eq!(is_remembered(&locks), expected, "{way:?}");
         }
     }

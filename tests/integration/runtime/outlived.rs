@@ -32,7 +32,7 @@ async fn no_body_begins_under_a_lease_that_is_over() {
 
 #[redlock(resource = "r")]
 async fn extends_for_too_long() -> Result<LockError, LockError> {
-    let lease = redlock_runtime::current().expect("a lease");
+    let lease = redlock_runtime::current_lease().expect("a lease");
     Ok(lease.extend(Duration::MAX).await.unwrap_err())
 }
 
@@ -42,7 +42,7 @@ async fn an_extension_that_fails_names_its_function() {
     let refused = registry(&redlock).scope(extends_for_too_long()).await;
     let refused = refused.unwrap();
     let name = concat!(module_path!(), "::extends_for_too_long");
-    assert_eq!(refused.site().site_name(), name, "{refused}");
+    assert_eq!(refused.site().name(), name, "{refused}");
 }
 
 #[tokio::test]

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::FencingToken;
-use redlock_runtime::{LockError, Redlock, Resource, current, lock, redlock};
+use redlock_runtime::{LockError, Redlock, Resource, current_lease, lock, redlock};
 use redlock_tests::eventually;
 
 use crate::runtime::fixture::{SOON, config, registry, spawn_on, start, start_nodes};
 
 fn token() -> String {
-    current().expect("a lease").token_id().to_owned()
+    current_lease().expect("a lease").token_id().to_owned()
 }
 
 #[redlock(resource = "order:{id}")]
@@ -24,7 +24,7 @@ async fn outer(id: u64) -> Result<(), LockError> {
     let ours = token();
     assert_eq!(inner(id).await?, ours);
     // Still held, as we are not done.
-    assert!(!current().expect("a lease").validity().is_zero());
+    assert!(!current_lease().expect("a lease").validity().is_zero());
     let (one, other) = tokio::join!(inner(id), inner(id));
     assert_eq!((one?, other?), (ours.clone(), ours.clone()));
     // Another order is another lock.
@@ -90,10 +90,7 @@ async fn a_fencing_token_that_the_holder_lacks_is_refused() {
     for name in ["::fenced`", "::unfenced`", "fencing = true"] {
         assert!(text.contains(name), "{text}");
     }
-    assert_eq!(
-        refused.site().site_name(),
-        concat!(module_path!(), "::fenced"),
-    );
+    assert_eq!(refused.site().name(), concat!(module_path!(), "::fenced"),);
     registry(&redlock).scope(fenced_twice()).await.unwrap();
     nodes.assert_no_lock_keys(SOON).await;
 }
@@ -105,7 +102,7 @@ async fn on(
     inner: &'static [&'static str],
 ) -> Result<bool, LockError> {
     let below = async move {
-        let above = current().expect("it runs under its lock");
+        let above = current_lease().expect("it runs under its lock");
         let below = lock("r").pools(inner.iter().copied()).acquire().await?;
         Ok(below.token_id() == above.token_id())
     };

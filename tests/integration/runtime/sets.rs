@@ -2,12 +2,12 @@
 //! calls below a holder of some of the names.
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::{LeaseHandle, LockError, current, lock, redlock};
+use redlock_runtime::{LeaseHandle, LockError, current_lease, lock, redlock};
 
 use crate::runtime::fixture::{SOON, registry, start};
 
 fn is_shared(lease: &LeaseHandle) -> bool {
-    current().is_some_and(|above| above.token_id() == lease.token_id())
+    current_lease().is_some_and(|above| above.token_id() == lease.token_id())
 }
 
 #[tokio::test]
@@ -16,7 +16,7 @@ async fn a_set_serves_each_set_in_it_at_any_depth() {
     let below = async {
         for part in [&["a"][..], &["b", "c"], &["c", "a", "b"]] {
             let shares = lock(part).run(async {
-                let part = current().expect("it runs under its lock");
+                let part = current_lease().expect("it runs under its lock");
                 assert!(is_shared(&part));
                 // Below a share as well: what is above it counts.
                 let all = lock(["c", "b", "a"]).acquire().await?;
@@ -28,7 +28,7 @@ async fn a_set_serves_each_set_in_it_at_any_depth() {
         }
         // Other names are another lock, also below it.
         let other = lock(["d", "e"]).acquire().await.unwrap();
-        assert!(current().is_none_or(|above| above.token_id() != other.token_id()));
+        assert!(current_lease().is_none_or(|above| above.token_id() != other.token_id()));
         other.release().await;
     };
     let work = lock(["a", "b", "c"]).run(below);

@@ -149,7 +149,7 @@ async fn any_other_trouble_than_a_held_lock_is_no_reason_to_skip() {
     let failed = registry.clone().scope(tries_to_find()).await.unwrap_err();
     assert!(failed.is_unavailable(), "{failed}");
     assert_eq!(
-        failed.site().site_name(),
+        failed.site().name(),
         concat!(module_path!(), "::tries_to_find"),
     );
     let swept = registry.clone().scope(sweeps_its_own_way()).await;

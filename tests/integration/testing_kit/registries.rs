@@ -102,7 +102,7 @@ fn a_configuration_is_checked_against_all_functions() {
     let is_named = error.contains("on_pools_of_its_own") && error.contains("`kit-x`");
     assert!(is_named, "{error}");
     // The pools that sites of this module name, and those that other sites of the program name.
-    let named = sites().into_iter().filter_map(Site::pool_names);
+    let named = sites().into_iter().filter_map(Site::pools);
     let named: BTreeSet<&str> = named.flatten().copied().collect();
     let config = named.iter().zip(1..).fold(config, |config, (name, n)| {
         config.pool(*name, format!("redis://127.0.0.{n}:6380"))

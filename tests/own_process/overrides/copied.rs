@@ -5,7 +5,7 @@ use axum::extract::Path;
 use redlock_runtime::config::SiteConfig;
 use redlock_runtime::registry::Layer;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{Config, LockError, current, redlock};
+use redlock_runtime::{Config, LockError, current_lease, redlock};
 
 #[debug_handler]
 #[redlock(resource = "copied:{id}")]
@@ -38,7 +38,7 @@ duplicate! { Tea, Coffee =>
 }
 
 fn is_fenced() -> String {
-    let lease = current().expect("the body runs under its lock");
+    let lease = current_lease().expect("the body runs under its lock");
     lease.fenced().is_some().to_string()
 }
 
@@ -64,7 +64,7 @@ async fn an_override_reaches_each_copy_of_a_function() {
     }
     for name in NAMES {
         let reports = locks.registry().sites();
-        let listed = reports.iter().filter(|it| it.site.site_name() == name);
+        let listed = reports.iter().filter(|it| it.site.name() == name);
         let layers: Vec<_> = listed.map(|it| it.parameters["fencing"].layer).collect();
         assert_eq!(layers, [Layer::Override], "{name}");
     }

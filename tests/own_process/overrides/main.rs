@@ -57,7 +57,7 @@ async fn of_methods_on_one_line_the_named_one_is_overridden() {
     assert!(!shop::Cart::empty().await.unwrap());
     assert!(shop::Basket::empty().await.unwrap());
     let reports = locks.registry().sites();
-    let of = |name: &str| reports.iter().find(|it| it.site.site_name() == name);
+    let of = |name: &str| reports.iter().find(|it| it.site.name() == name);
     let [cart, basket] = ["empty cart", "empty basket"].map(|name| of(name).unwrap());
     let layers = [cart, basket].map(|report| report.parameters["fencing"].layer);
     assert_eq!(layers, [Layer::BuiltIn, Layer::Override]);

@@ -84,7 +84,8 @@ impl Operation {
             Effect::Keeps | Effect::Looks => Want::Inspect,
         };
         let is_lock = |key: &&[u8]| {
-            let beside = ["fence", "readers", "intent", "turn"].map(|it| format!("redlock:{it}:"));
+            let beside =
+                ["fence", "readers", "intent", "turn", "queue"].map(|it| format!("redlock:{it}:"));
             call.effect == Effect::Looks || !beside.iter().any(|it| key.starts_with(it.as_bytes()))
         };
         let counters = call.keys().filter(|key| key.starts_with(b"redlock:fence"));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::{LockOptions, Mode};
-use redlock_runtime::{LeaseHandle, Lock, LockError, election, lock};
+use redlock_runtime::{LeaseHandle, LockBuilder, LockError, election, lock};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::annotated::{fenced, one_of_several, reading, renewed, writing};
@@ -131,7 +131,7 @@ impl Holder {
         Ok(())
     }
 
-    fn lock(&self) -> Lock {
+    fn lock(&self) -> LockBuilder {
         let plan = &self.plan;
         let mut lock = lock(&plan.locked)
             .ttl(plan.ttl)

@@ -21,12 +21,12 @@ async fn misspelt() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", once_per = "1h", counts = "evry")]
+#[redlock(resource = "a", once_per = "1h", remember = "every_rn")]
 async fn no_such_runs() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", counts = "every")]
+#[redlock(resource = "a", remember = "every_run")]
 async fn without_a_period() -> Result<(), LockError> {
     Ok(())
 }

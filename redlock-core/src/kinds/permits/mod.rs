@@ -9,20 +9,27 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher as _;
 use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::kinds::exclusive::{self, Exclusive};
+use crate::kinds::exclusive::{self, Exclusive, read_done};
+use crate::kinds::protocol_args::ProtocolArgs;
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
-use crate::node::{Argument, Call, Effect, Value, Vote};
-use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
+use crate::node::{Argument, Call, Effect, Holding, Obstacle, Value, Vote};
+use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 
-use scripts::ACQUIRE_PERMIT;
+use scripts::{ACQUIRE_PERMIT, LEAVE_QUEUE};
 
 /// The beginning of the keys of permits, but for the first one, after `redlock:`.
 pub(super) const PERMITS: &[u8] = b"permit:";
+/// The beginning of the keys that list the clients which wait for a permit, after `redlock:`.
+pub(super) const QUEUES: &[u8] = b"queue:";
+
+/// The last argument of an acquisition that goes ahead of other clients.
+const STREAK: &str = "streak";
 
 /// The most permits of a resource. A server looks at all of them in one script, and serves no other client
 /// meanwhile.
@@ -33,19 +40,32 @@ pub(crate) struct AnyPermit {
     /// All permits at once.
     all: Exclusive,
     /// The key of each permit, by its number.
-    pub(super) keys: Vec<Arc<[u8]>>,
+    keys: Vec<Arc<[u8]>>,
+    /// The key of the clients that wait.
+    queue: Arc<[u8]>,
+    /// The token under which the client waits; `None` if no attempt follows a refusal.
+    client: Option<OwnerToken>,
+    /// The time for which nodes let it wait.
+    advice: Duration,
+    /// True if other refused callers of the client wait after this one. They keep the client's place.
+    is_followed_by_refused: AtomicBool,
+    /// True if the client goes on with a permit that it has just released.
+    is_in_streak: AtomicBool,
 }
 
 impl AnyPermit {
-    /// `count` permits of the lock key `key`, with `prefix`.
-    pub(crate) fn new(key: &Resource, count: u16, prefix: &[u8]) -> Self {
-        let plain = key.names().next().unwrap_or_default();
-        let keys: Vec<Arc<[u8]>> = (0..count)
-            .map(|permit| name_of(plain, permit, prefix).into())
-            .collect();
+    /// Returns any of `count` permits.
+    pub(super) fn new(count: u16, args: &ProtocolArgs<'_>) -> Self {
+        let plain = args.keys.names().next().unwrap_or_default();
+        let keys = keys_of(args.keys, count, args.prefix);
         Self {
             all: Exclusive::plain(Resource::of(keys.clone())),
             keys,
+            queue: auxiliary_key(plain, args.prefix, QUEUES).into(),
+            client: args.advice.map(|advice| advice.client.clone()),
+            advice: args.advice.map_or(Duration::ZERO, |advice| advice.lasts),
+            is_followed_by_refused: AtomicBool::new(false),
+            is_in_streak: AtomicBool::new(false),
         }
     }
 
@@ -71,9 +91,22 @@ impl LockProtocol for AnyPermit {
     }
 
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
-        let keys = self.order(token);
-        Call::in_order(&ACQUIRE_PERMIT, Effect::Takes, keys, read_permit)
-            .with([Argument::token(token), Argument::millis(ttl)])
+        let client = self.client.as_ref();
+        let client = client.map_or_else(|| Argument::text(""), Argument::token);
+        let [ttl, advice] = [ttl, self.advice].map(Argument::millis);
+        Call::in_order(
+            &ACQUIRE_PERMIT,
+            Effect::Takes,
+            self.order(token),
+            read_permit,
+        )
+        .with_keys([Arc::clone(&self.queue)])
+        .with([Argument::token(token), ttl, advice, client])
+        .with(
+            self.is_in_streak
+                .load(Relaxed)
+                .then(|| Argument::text(STREAK)),
+        )
     }
 
     fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
@@ -86,6 +119,27 @@ impl LockProtocol for AnyPermit {
 
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         self.all.release_call(token, until, is_lease)
+    }
+
+    fn prepare_attempt(&self, place: LinePlace) {
+        self.is_followed_by_refused
+            .store(place.is_followed_by_refused, Relaxed);
+        self.is_in_streak.store(place.is_in_streak, Relaxed);
+    }
+
+    fn withdraw_call(&self, has_won: bool) -> Option<Call> {
+        // The nodes that granted have taken the client out of the queue, and followers still wait in it.
+        if has_won || self.is_followed_by_refused.load(Relaxed) {
+            return None;
+        }
+        let (client, queue) = (self.client.as_ref()?, Arc::clone(&self.queue));
+        let leave = Call::in_order(
+            &LEAVE_QUEUE,
+            Effect::Undoes(self.advice),
+            [queue],
+            read_done,
+        );
+        Some(leave.with([Argument::token(client)]))
     }
 
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
@@ -128,9 +182,10 @@ impl LockProtocol for AnyPermit {
     }
 }
 
-/// Reads the reply of the script: which of the keys is taken, from 1; or the refusal of a plain lock.
+/// Reads the reply of the script: which of the keys is taken, from 1; that others go first; or the refusal of a plain lock.
 fn read_permit(value: Value) -> Option<Vote> {
     match value {
+        Value::Int(-1) => Some(Vote::Held(Holding::advice(Obstacle::EarlierClients, None))),
         Value::Int(place @ 1..) => {
             let place = u16::try_from(place - 1).ok()?;
             Some(Vote::granted(None, Some(place)))
@@ -145,6 +200,13 @@ fn read_permit(value: Value) -> Option<Vote> {
 pub fn key_of(key: &Resource, prefix: &[u8], permit: u16) -> Resource {
     let plain = key.names().next().unwrap_or_default();
     Resource::all([name_of(plain, permit, prefix)])
+}
+
+/// Returns the keys of `count` permits of the lock key `key`, with `prefix`.
+pub(super) fn keys_of(key: &Resource, count: u16, prefix: &[u8]) -> Vec<Arc<[u8]>> {
+    let plain = key.names().next().unwrap_or_default();
+    let keys = (0..count).map(|permit| name_of(plain, permit, prefix).into());
+    keys.collect()
 }
 
 fn name_of(plain: &[u8], permit: u16, prefix: &[u8]) -> Vec<u8> {

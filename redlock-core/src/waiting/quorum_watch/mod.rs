@@ -1,6 +1,7 @@
 //! Tells a waiting caller that a lock has become free, and an observer that it may have changed.
 
 use std::future::{pending, poll_fn};
+use std::mem;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -12,10 +13,12 @@ use crate::debug::debug_in_part;
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
+use crate::model::token::OwnerId;
 use crate::node::watch::{HeldValue, KeyReport, ReportSink, Watch};
 use crate::node::{NodeSet, Remaining, bit};
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
+use crate::waiting::rivals::majority_owner;
 
 /// If two reports of a node name ends of its keys that are this close, and no other value, the keys did not change in
 /// between.
@@ -38,6 +41,8 @@ struct WatchState {
     free_from: Box<[Option<Moment>]>,
     /// The values of the keys at each seat, as far as they are known.
     values: Box<[Option<HeldValue>]>,
+    /// The processes that a majority of the seats named since they were last taken, the latest at the end.
+    holders: Vec<OwnerId>,
     /// The seats whose last report says how the keys are.
     seeing: u64,
     /// The seats that have reported since [`QuorumWatch::until_reported`] last completed.
@@ -56,6 +61,15 @@ impl WatchState {
         let mut moments: Vec<Moment> = counted.filter_map(|(_, from)| *from).collect();
         moments.sort_unstable();
         moments.get(majority(self.free_from.len()) - 1).copied()
+    }
+
+    /// Records the process that a majority of the seats names as the holder.
+    fn record_holder(&mut self) {
+        let owners = self.values.iter().map(|value| value.as_ref()?.owner);
+        if let Some(holder) = majority_owner(owners) {
+            self.holders.retain(|it| *it != holder);
+            self.holders.push(holder);
+        }
     }
 
     /// True if `seats` are a majority of the nodes.
@@ -104,6 +118,7 @@ impl ReportSink for Reports {
         if is_other_end || last.is_some() && last != value {
             state.changed |= bit(seat);
         }
+        state.record_holder();
         state.waiting.take()
     }
 }
@@ -175,6 +190,7 @@ impl QuorumWatch {
                 is_wanted: true,
                 free_from: vec![None; nodes.len()].into(),
                 values: vec![None; nodes.len()].into(),
+                holders: Vec::new(),
                 seeing: 0,
                 reported: 0,
                 changed: 0,
@@ -199,11 +215,11 @@ impl QuorumWatch {
     pub async fn until_free(&self) {
         let reports = &*self.reports;
         loop {
-            let counted = reports.counted();
-            let due = reports.state.lock().due(counted);
-            if due.is_some_and(|due| due <= reports.clock.now()) {
+            if self.is_free() {
                 return;
             }
+            let counted = reports.counted();
+            let due = reports.state.lock().due(counted);
             let news = async {
                 tokio::select! {
                     biased;
@@ -216,6 +232,40 @@ impl QuorumWatch {
                 None => news.await,
             }
         }
+    }
+
+    /// Completes when a majority of the nodes has told of the keys, and fewer nodes than a majority are free of them.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    async fn until_held(&self) {
+        let reports = &*self.reports;
+        let counted = reports.counted();
+        let mut known = None;
+        loop {
+            let is_news = |state: &mut WatchState| {
+                let is_told = state.is_enough(state.seeing & counted);
+                let told = is_told.then(|| state.due(counted));
+                mem::replace(&mut known, told) != told && is_told
+            };
+            reports.until(is_news).await;
+            let due = known.flatten();
+            if due.is_none_or(|due| due > reports.clock.now()) {
+                return;
+            }
+        }
+    }
+
+    /// True if the reports so far say that [`until_free`](Self::until_free) completes now.
+    pub(crate) fn is_free(&self) -> bool {
+        let counted = self.reports.counted();
+        let due = self.reports.state.lock().due(counted);
+        due.is_some_and(|due| due <= self.reports.clock.now())
+    }
+
+    /// Takes the processes that had the keys since the last call, the latest at the end.
+    pub(crate) fn take_holders(&self) -> Vec<OwnerId> {
+        mem::take(&mut self.reports.state.lock().holders)
     }
 
     /// Completes when a majority of the nodes has reported on the keys since it completed last; the first time, when
@@ -264,6 +314,13 @@ impl QuorumWatch {
 pub(crate) async fn any_free(watches: &[QuorumWatch]) {
     let each = watches.iter().map(|one| Box::pin(one.until_free()));
     select_all(each).await;
+}
+
+/// Completes when each of `watches` has found its keys held.
+pub(crate) async fn none_free(watches: &[QuorumWatch]) {
+    for one in watches {
+        one.until_held().await;
+    }
 }
 
 impl Drop for QuorumWatch {

@@ -7,6 +7,7 @@ mod lines;
 mod outage;
 mod panicking_nodes;
 mod refusals;
+mod rivals;
 mod standing;
 
 pub(crate) use std::future::Future;
@@ -98,6 +99,17 @@ impl Scene {
             nodes,
             set,
             client,
+        }
+    }
+
+    /// A client of another process.
+    pub(crate) fn another(&self) -> Self {
+        let environment = self.client.shared.context.environment.clone();
+        Self {
+            clock: Arc::clone(&self.clock),
+            nodes: self.nodes.clone(),
+            set: Arc::clone(&self.set),
+            client: Client::new(environment),
         }
     }
 

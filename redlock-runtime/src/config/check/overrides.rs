@@ -43,7 +43,7 @@ pub(super) fn check_names(sites: &[&'static Site], problems: &mut Vec<Problem>) 
 fn by_name(sites: &[&'static Site]) -> BTreeMap<&'static str, Vec<&'static Site>> {
     let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for site in sites {
-        by_name.entry(site.site_name()).or_default().push(*site);
+        by_name.entry(site.name()).or_default().push(*site);
     }
     by_name
 }

@@ -94,7 +94,7 @@ fn check_permissions(
         );
         if names.len() - lacking.len() < majority(names.len()) {
             let problem = Problem::new(ProblemKind::Denied, text);
-            problems.push(problem.of_site(site.site_name()));
+            problems.push(problem.of_site(site.name()));
         } else {
             tracing::warn!("{text}");
         }

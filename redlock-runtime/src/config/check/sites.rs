@@ -16,10 +16,10 @@ impl CheckedConfig {
     /// Checks the functions that the configuration overrides.
     pub(super) fn check_overrides(&self, problems: &mut Vec<Problem>) {
         for &site in &self.sites {
-            let origin = self.config.origin_of(site.site_name());
+            let origin = self.config.origin_of(site.name());
             let mut refuse = |problem: Problem| {
                 let problem = problem.under(format_args!("{site}, overridden by {origin}: "));
-                problems.push(problem.of_site(site.site_name()));
+                problems.push(problem.of_site(site.name()));
             };
             let own = self.override_of(site);
             if let Some(names) = own.and_then(|own| own.pools.as_ref()) {
@@ -44,18 +44,18 @@ impl CheckedConfig {
         check_names(&self.sites, problems);
         self.warn_of_short_times("defaults", self.config.defaults);
         for site in &self.sites {
-            let mut refuse = |problem: Problem| problems.push(problem.of_site(site.site_name()));
+            let mut refuse = |problem: Problem| problems.push(problem.of_site(site.name()));
             let own = self.override_of(site);
             let options = own.map_or(LockOptions::NONE, |own| own.options);
             self.warn_of_short_times(site, options.above(site.options));
             if own.is_none_or(|own| own.pools.is_none())
-                && let Some(names) = site.pool_names()
+                && let Some(names) = site.pools()
             {
                 self.config.check_pool_names(names, |problem| {
                     refuse(problem.under(format_args!("{site} ")));
                 });
             }
-            if site.site_name().is_empty() {
+            if site.name().is_empty() {
                 let text = format!("{site}: `name` is empty; give it a name, or leave `name` out");
                 refuse(Problem::invalid(text));
             }
@@ -70,7 +70,7 @@ impl CheckedConfig {
 
     /// Returns the part of the configuration that is for `site` alone.
     pub(crate) fn override_of(&self, site: &Site) -> Option<&SiteConfig> {
-        self.config.sites.get(site.site_name())
+        self.config.sites.get(site.name())
     }
 
     /// Returns the values of `site` that are known before a call.
@@ -84,7 +84,7 @@ impl CheckedConfig {
     pub(super) fn pools_of(&self, site: &Site) -> Vec<String> {
         let own = self.override_of(site).and_then(|own| own.pools.clone());
         let defaults = || self.config.default_pools.clone();
-        let mut names = own.unwrap_or_else(|| match site.pool_names() {
+        let mut names = own.unwrap_or_else(|| match site.pools() {
             Some(names) => names.iter().map(|&name| name.to_owned()).collect(),
             None => defaults().unwrap_or_else(|| self.config.pools.keys().cloned().collect()),
         });
@@ -98,17 +98,17 @@ impl CheckedConfig {
         let has_own_ttl = self
             .override_of(site)
             .is_some_and(|own| own.options.ttl.is_some());
-        if site.names_at_call().contains(&"ttl") && !has_own_ttl {
+        if site.parameters_at_call().contains(&"ttl") && !has_own_ttl {
             // Only the call knows the ttl. A value that is refused with the longest ttl is refused with
             // any, except for `max_hold` and `once_per`, which have to be above the ttl.
             let longest = u64::try_from(self.config.max_ttl.as_millis()).unwrap_or(u64::MAX);
             options.ttl = Some(Duration::from_millis(longest));
             options.max_hold = None;
             options.once_per = None;
-            options.counts = None;
+            options.remember = None;
         }
-        if options.once_per.is_none() && site.names_at_call().contains(&"once_per") {
-            options.counts = None;
+        if options.once_per.is_none() && site.parameters_at_call().contains(&"once_per") {
+            options.remember = None;
         }
         let request = options
             .decided(site.skips)

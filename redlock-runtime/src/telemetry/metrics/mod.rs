@@ -60,7 +60,7 @@ fn describe() {
 pub(crate) fn register_zeros(site: &'static Site, kind: &'static str) {
     use describe::{ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT};
 
-    let name = site.site_name();
+    let name = site.name();
     describe();
     if !is_new(site.address(), kind) {
         return;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use metrics::{counter, gauge, histogram};
 use redlock_core::Environment;
+use redlock_core::internal::caught;
 use redlock_core::node::{NodeErrorKind, ObserveAnswers};
-use redlock_core::panics::caught;
 
 use super::describe::{
     NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_VOTING, NODE_WITHOUT_GRANT,

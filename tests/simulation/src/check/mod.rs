@@ -258,8 +258,9 @@ impl History {
         let unreleased = {
             let inner = self.lock();
             let mut unreleased = inner.attempts.iter().filter(|attempt| {
-                let was_served = attempt.seats.iter().any(|seat| seat.asked > 0);
-                was_served && attempt.released_at.is_none()
+                // Nodes that refused every permit get no release.
+                let was_granted = attempt.seats.iter().any(|seat| seat.granted.is_some());
+                was_granted && attempt.released_at.is_none()
             });
             unreleased.next().map(|attempt| attempt.short_id.clone())
         };

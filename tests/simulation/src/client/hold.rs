@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use redlock_core::env::Clock as _;
 use redlock_core::error::LeaseEnd;
+use redlock_core::internal::revoke_and_release;
 use redlock_core::lease::Released;
 use redlock_core::testing::permit_key;
 use redlock_core::{Lease, LeaseHandle, Request, Resource};
@@ -90,12 +91,12 @@ impl SimulatedClient {
                 self.within(limit, lease.release()).await;
             }
             7 => {
-                let released = lease.revoke_and_release().await;
+                let released = revoke_and_release(&lease).await;
                 self.released(released, &id, &resource, number);
             }
             9 => {
                 let limit = Some(random.micros(1, 5000));
-                self.within(limit, lease.revoke_and_release()).await;
+                self.within(limit, revoke_and_release(&lease)).await;
             }
             _ => {
                 self.history.count(|coverage| coverage.dropped += 1);
@@ -110,7 +111,7 @@ impl SimulatedClient {
         self.look(number);
         for _ in 0..2 {
             let extended = left.extend(Duration::from_millis(500)).await;
-            if extended.is_ok() || left.revoke_and_release().await != Released::NotLast {
+            if extended.is_ok() || revoke_and_release(left).await != Released::NotLast {
                 self.history.revived(number);
             }
             left.recheck();

@@ -25,7 +25,7 @@ mutants! {
     "a-wake-up-trusted-as-a-grant" breaks LateVotes in Calm:
         attempt { Err } => {
             let clock = &environment.clock;
-            let watch = crate::waiting::QuorumWatch::after_attempt(clock, nodes, protocol.keys(), Some(Arc::clone(&acquisition)));
+            let watch = crate::waiting::QuorumWatch::after_attempt(clock, acquirer.nodes, protocol.keys(), Some(Arc::clone(&acquisition)));
             let until = now.saturating_add(window.timeout);
             if before(&**clock, until, watch.until_free()).await.is_some() {
                 let (attempt_began, granted_at, expiring) = (started, started, deadline);

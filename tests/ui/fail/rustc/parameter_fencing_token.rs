@@ -1,6 +1,6 @@
 //! A fencing token that a lease need not have.
 use redlock_runtime::lease::FencingToken;
-use redlock_runtime::{LeaseHandle, LockError, current, lock, redlock};
+use redlock_runtime::{LeaseHandle, LockError, current_lease, lock, redlock};
 
 const FENCED: bool = true;
 
@@ -20,7 +20,7 @@ async fn in_the_object_style() -> Result<FencingToken, LockError> {
 }
 
 fn anywhere_below() -> Option<FencingToken> {
-    current().map(|lease: LeaseHandle| lease.fencing_token())
+    current_lease().map(|lease: LeaseHandle| lease.fencing_token())
 }
 
 fn main() {

@@ -1,7 +1,10 @@
 //! Permits over in-process nodes, in lines and under leases.
 
 use crate::kinds::Kind;
-use crate::waiting::tests::blind::{made, untold};
+use crate::kinds::permits::scripts::CALL;
+use crate::node::Obstacle;
+use crate::waiting::HANDOVER_TIME;
+use crate::waiting::tests::blind::{acquired_within, made, untold, waits_for};
 use crate::waiting::tests::*;
 
 fn one_of(count: u16) -> Request {
@@ -46,4 +49,107 @@ fn callers_of_a_process_ask_one_after_another() {
     assert!(waiting.iter_mut().all(is_waiting));
     assert_eq!(made(&attempts), 1);
     drop(held);
+}
+
+const QUEUE: &[u8] = b"redlock:queue:{r}";
+
+fn has_queue(scene: &Scene) -> bool {
+    scene.nodes.iter().any(|node| node.get(QUEUE).is_some())
+}
+
+#[test]
+fn a_process_that_releases_a_permit_lets_one_that_waits_go_first() {
+    let first = Scene::new();
+    let (second, third) = (first.another(), first.another());
+    let mut held: Vec<_> = (0..2).map(|_| first.acquired(&one_of(2))).collect();
+    let mut others = [&second, &third].map(|it| it.waits(&waiting_for_one_of(2)));
+    let mut own = first.waits(&waiting_for_one_of(2));
+    first.clock.advance(HANDOVER_TIME);
+    for other in &mut others {
+        drop(held.pop());
+        assert!(is_waiting(&mut own), "it asked at once, and goes last");
+        held.insert(0, acquired(other));
+    }
+    drop(held.pop());
+    acquired(&mut own);
+}
+
+#[test]
+fn a_caller_that_comes_once_behind_others_is_told_that_they_wait() {
+    let first = Scene::new();
+    let held: Vec<_> = (0..2).map(|_| first.acquired(&one_of(2))).collect();
+    let other = first.another().waits(&waiting_for_one_of(2));
+    drop(held);
+    first.nodes[0].put(b"r", b"someone", SECOND * 60);
+    first.nodes[1].put(b"r", b"someone", SECOND * 60);
+    let told = contended(refused(&mut first.acquire(&one_of(2))));
+    assert_eq!(told.holding.obstacle, Obstacle::EarlierClients);
+    let text = "left to other clients, which have waited for longer";
+    assert!(told.to_string().starts_with(text), "{told}");
+    drop(other);
+}
+
+#[test]
+fn a_permit_that_was_held_briefly_stays_with_its_process() {
+    let first = Scene::new();
+    let mut own = [0; 5].map(|_| first.acquire(&waiting_for_one_of(2)));
+    let mut held: Vec<_> = own[..2].iter_mut().map(acquired).collect();
+    assert!(own[2..].iter_mut().all(is_waiting));
+    let mut other = first.another().waits(&waiting_for_one_of(2));
+    drop(held.pop());
+    let brief = acquired(&mut own[2]);
+    assert!(is_waiting(&mut own[3]));
+    first.clock.advance(HANDOVER_TIME);
+    drop(brief);
+    assert!(is_waiting(&mut own[3]), "the streak is spent");
+    acquired(&mut other);
+}
+
+/// Once a client ahead has come, the next release ends the pause.
+#[test]
+fn a_client_behind_another_asks_at_the_next_release() {
+    let scene = Scene::new();
+    let mut held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
+    let mut next = scene.another().waits(&waiting_for_one_of(2));
+    let mut last = scene.another().waits(&waiting_for_one_of(2));
+    drop(held.pop());
+    assert!(is_waiting(&mut last));
+    let _next = acquired(&mut next);
+    assert!(is_waiting(&mut last));
+    drop(held.pop());
+    acquired(&mut last);
+}
+
+#[test]
+fn a_client_that_waits_no_longer_leaves_its_place_to_its_followers() {
+    let scene = Scene::new();
+    let held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
+    let other = scene.another();
+    let mut waits = [0; 2].map(|_| other.acquire(&waiting_for_one_of(2)));
+    // The second caller is in line when the nodes refuse the first one again.
+    for _ in 0..3 {
+        assert!(waits.iter_mut().all(is_waiting));
+        scene.clock.advance(SECOND);
+    }
+    let [gives_up, mut follows] = waits;
+    drop(gives_up);
+    assert!(has_queue(&scene));
+    assert!(is_waiting(&mut follows));
+    drop(follows);
+    assert!(!has_queue(&scene));
+    drop(held);
+}
+
+#[test]
+fn a_client_that_died_keeps_a_free_permit_back_for_a_moment() {
+    let scene = Scene::new();
+    let held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
+    // Its process never runs again.
+    std::mem::forget(scene.another().waits(&waiting_for_one_of(2)));
+    let mut next = scene.another().waits(&waiting_for_one_of(2));
+    let mut held = held.into_iter();
+    drop(held.next());
+    let call = u32::try_from(CALL).unwrap();
+    waits_for(MS * (call - 10), &scene, &mut next);
+    drop(acquired_within(MS * 20, &scene, &mut next));
 }

@@ -1,14 +1,15 @@
 //! Permits: their keys, their order and their calls.
 
 mod lines;
+mod queue;
 mod releases;
 
 use std::time::Duration;
 
 use super::AnyPermit;
 use crate::io_thread::IoThread;
-use crate::kinds::Kind;
 use crate::kinds::tests::{other, token};
+use crate::kinds::{Kind, ProtocolArgs};
 use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
@@ -17,8 +18,14 @@ use crate::quorum::lock_protocol::LockProtocol as _;
 use crate::request::Request;
 
 fn permits(name: &str, count: u16, prefix: &str) -> AnyPermit {
-    let key = Resource::from(name).with_prefix(prefix.as_bytes());
-    AnyPermit::new(&key, count, prefix.as_bytes())
+    let prefix = prefix.as_bytes();
+    let args = ProtocolArgs {
+        keys: &Resource::from(name).with_prefix(prefix),
+        prefix,
+        is_fenced: false,
+        advice: None,
+    };
+    AnyPermit::new(count, &args)
 }
 
 /// The permits in the order in which nodes try them.

@@ -22,7 +22,7 @@ mutants! {
 
     "a-held-permit-granted-again" breaks Exclusion in Permits:
         acquire_permit { held.is_none() } => { held.is_none() || !key.starts_with(b"redlock:permit:") };
-        acquire_permit { store.set_nx(key, arguments[0], parse_integer(arguments[1])?)? } => {
-            store.set(key, arguments[0], parse_integer(arguments[1])?).is_ok()
+        acquire_permit { store.set_nx(key, token, parse_integer(arguments[1])?)? } => {
+            store.set(key, token, parse_integer(arguments[1])?).is_ok()
         };
 }

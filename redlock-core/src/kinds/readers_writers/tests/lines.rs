@@ -10,17 +10,6 @@ const INTENT: &[u8] = b"redlock:intent:{r}";
 const TURN: &[u8] = b"redlock:turn:{r}";
 
 impl Scene {
-    /// A client of another process.
-    fn another(&self) -> Self {
-        let environment = self.client.shared.context.environment.clone();
-        Self {
-            clock: Arc::clone(&self.clock),
-            nodes: self.nodes.clone(),
-            set: Arc::clone(&self.set),
-            client: Client::new(environment),
-        }
-    }
-
     /// The number of readers that were refused and have not gone, and of marks that it is their turn.
     fn refused(&self) -> usize {
         self.nodes[0].entries(TURN).len()

@@ -1,0 +1,270 @@
+//! The queue of the clients that wait for a permit, at one node.
+
+use super::*;
+use crate::env::Moment;
+use crate::kinds::permits::scripts::{ACQUIRE_PERMIT, CALL, LEAVE_QUEUE};
+use crate::node::{Store, Value};
+
+const PERMITS: [&[u8]; 2] = [b"r", b"redlock:permit:1:{r}"];
+const QUEUE: &[u8] = b"redlock:queue:{r}";
+
+/// The time for which a refused client waits, in ms.
+const ADVICE: u64 = 600;
+
+/// The refusal because of others that go first.
+const FOR_OTHERS: Value = Value::Int(-1);
+
+/// A node with two permits, and clients that are called by letters.
+struct Site {
+    store: Store,
+    now: u64,
+}
+
+impl Site {
+    /// Returns a node both of whose permits are held.
+    fn full() -> Self {
+        let mut site = Self {
+            store: Store::default(),
+            now: 0,
+        };
+        site.pass(20_000);
+        for key in PERMITS {
+            site.store.set(key, b"someone", 3_600_000).unwrap();
+        }
+        site
+    }
+
+    fn pass(&mut self, millis: u64) {
+        self.now += millis;
+        let now = Duration::from_millis(self.now);
+        self.store.begin(Moment::from_origin(now), now);
+    }
+
+    fn release(&mut self, permit: usize) {
+        self.store.del(PERMITS[permit]);
+    }
+
+    /// Lets a client ask, which waits for `advice` ms if it is refused. Without a name it does not wait.
+    fn ask(&mut self, name: &str, advice: u64) -> Value {
+        self.ask_with(name, advice, &[])
+    }
+
+    fn ask_with(&mut self, name: &str, advice: u64, more: &[&[u8]]) -> Value {
+        let keys = [PERMITS[0], PERMITS[1], QUEUE];
+        let (advice, client) = (advice.to_string(), name_of(name));
+        let arguments = ["a token", "3600000", &advice, &client].map(str::as_bytes);
+        let arguments = [&arguments, more].concat();
+        let answer = ACQUIRE_PERMIT.run(&mut self.store, &keys, &arguments);
+        for key in PERMITS {
+            if self.store.says(key, b"a token") {
+                self.store.set(key, name.as_bytes(), 3_600_000).unwrap();
+            }
+        }
+        answer
+    }
+
+    fn waits(&mut self, name: &str) -> Value {
+        self.ask(name, ADVICE)
+    }
+
+    fn leaves(&mut self, name: &str) -> Value {
+        LEAVE_QUEUE.run(&mut self.store, &[QUEUE], &[name_of(name).as_bytes()])
+    }
+
+    fn has_queue(&self) -> bool {
+        self.store.exists(QUEUE)
+    }
+}
+
+/// Returns the name of the client that is called by a letter.
+fn name_of(letter: &str) -> String {
+    match letter {
+        "" => String::new(),
+        _ => format!("host/1/{}", letter.repeat(32)),
+    }
+}
+
+fn held(by: &str) -> Value {
+    Value::text(by.as_bytes())
+}
+
+#[test]
+fn a_free_permit_goes_to_the_client_that_came_first() {
+    let mut site = Site::full();
+    assert_eq!(site.waits("a"), held("someone"));
+    site.pass(1);
+    assert_eq!(site.waits("b"), held("someone"));
+    site.release(0);
+    for late in ["b", "c", ""] {
+        assert_eq!(site.waits(late), FOR_OTHERS, "{late}");
+    }
+    assert_eq!(site.waits("a"), Value::Int(1));
+}
+
+#[test]
+fn as_many_clients_get_in_as_permits_are_free() {
+    let mut site = Site::full();
+    for name in ["a", "b", "c"] {
+        assert_eq!(site.waits(name), held("someone"));
+    }
+    site.release(0);
+    site.release(1);
+    assert_eq!(site.waits("c"), FOR_OTHERS);
+    assert_eq!(site.waits("b"), Value::Int(1));
+    assert_eq!(site.waits("c"), FOR_OTHERS);
+    assert_eq!(site.waits("a"), Value::Int(2));
+    assert_eq!(site.waits("c"), held("b"));
+}
+
+#[test]
+fn a_client_that_was_served_goes_behind_all_that_wait() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    site.release(0);
+    assert_eq!(site.waits("a"), Value::Int(1));
+    site.release(1);
+    assert_eq!(site.waits("a"), FOR_OTHERS);
+    assert_eq!(site.waits("b"), Value::Int(2));
+    site.release(0);
+    assert_eq!(site.waits("b"), FOR_OTHERS, "it was served last");
+    assert_eq!(site.waits("a"), Value::Int(1));
+}
+
+/// A client that holds a permit is not in line. Its place is that of its last turn.
+#[test]
+fn a_client_that_comes_again_goes_ahead_of_one_served_since() {
+    let mut site = Site::full();
+    for name in ["a", "b", "c"] {
+        site.waits(name);
+    }
+    site.release(0);
+    assert_eq!(site.waits("a"), Value::Int(1));
+    site.release(1);
+    assert_eq!(site.waits("b"), Value::Int(2));
+    assert_eq!(site.waits("b"), held("a"));
+    site.leaves("c");
+    site.release(0);
+    assert_eq!(site.waits("a"), Value::Int(1));
+}
+
+#[test]
+fn a_client_that_does_not_come_when_called_loses_its_turn() {
+    let mut site = Site::full();
+    for name in ["a", "b", "c"] {
+        site.waits(name);
+    }
+    site.release(0);
+    let call = u64::try_from(CALL).unwrap();
+    assert_eq!(site.waits("c"), FOR_OTHERS);
+    site.pass(call - 1);
+    assert_eq!(site.waits("c"), FOR_OTHERS);
+    site.pass(1);
+    assert_eq!(site.waits("c"), FOR_OTHERS, "it is the turn of b");
+    assert_eq!(site.waits("b"), Value::Int(1));
+    // Its place is the same once it comes.
+    assert_eq!(site.waits("a"), held("b"));
+    site.release(0);
+    assert_eq!(site.waits("c"), FOR_OTHERS);
+    assert_eq!(site.waits("a"), Value::Int(1));
+}
+
+#[test]
+fn only_the_clients_that_may_come_are_called() {
+    let mut site = Site::full();
+    for name in ["a", "b", "c"] {
+        site.waits(name);
+    }
+    site.release(0);
+    assert_eq!(site.waits("c"), FOR_OTHERS);
+    assert_eq!(site.waits("a"), Value::Int(1));
+    site.pass(ADVICE - 1);
+    site.release(1);
+    assert_eq!(site.waits("c"), FOR_OTHERS, "b still waits");
+}
+
+#[test]
+fn a_client_waits_no_longer_than_its_advice() {
+    let mut site = Site::full();
+    site.waits("a");
+    site.pass(ADVICE);
+    site.release(0);
+    assert_eq!(site.waits("b"), Value::Int(1));
+}
+
+#[test]
+fn a_caller_that_does_not_wait_leaves_no_line() {
+    let mut site = Site::full();
+    assert_eq!(site.ask("", 0), held("someone"));
+    assert!(!site.has_queue());
+    site.waits("a");
+    site.release(0);
+    assert_eq!(site.ask("", 0), FOR_OTHERS);
+    site.release(1);
+    assert_eq!(site.ask("", 0), Value::Int(1));
+    assert_eq!(site.waits("a"), Value::Int(2));
+}
+
+#[test]
+fn a_client_alone_leaves_no_queue() {
+    let mut site = Site::full();
+    site.release(0);
+    assert_eq!(site.waits("a"), Value::Int(1));
+    assert!(!site.has_queue());
+    site.waits("a");
+    assert!(site.has_queue());
+    site.release(1);
+    assert_eq!(site.waits("a"), Value::Int(2));
+    assert!(!site.has_queue());
+}
+
+#[test]
+fn a_client_that_leaves_goes_out_of_the_queue() {
+    let mut site = Site::full();
+    assert_eq!(site.leaves("a"), Value::Int(-1));
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    assert_eq!(site.leaves("a"), Value::Int(1));
+    site.release(0);
+    assert_eq!(site.waits("c"), FOR_OTHERS, "b still waits");
+    assert_eq!(site.waits("b"), Value::Int(1));
+    site.leaves("c");
+    assert!(!site.has_queue());
+}
+
+#[test]
+fn a_client_that_waits_no_longer_is_forgotten_in_the_end() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    site.pass(10_000 + ADVICE);
+    site.waits("b");
+    site.waits("a");
+    site.release(0);
+    assert_eq!(site.waits("a"), FOR_OTHERS);
+}
+
+#[test]
+fn a_queue_of_another_form_counts_for_nothing() {
+    let mut site = Site::full();
+    site.store.set(QUEUE, b"by somebody else", 1000).unwrap();
+    site.release(0);
+    assert_eq!(site.waits("a"), Value::Int(1));
+    assert!(!site.has_queue());
+}
+
+#[test]
+fn a_client_in_a_streak_goes_ahead_of_all_and_calls_nobody() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    site.release(0);
+    assert_eq!(site.ask_with("b", ADVICE, &[b"streak"]), Value::Int(1));
+    site.pass(ADVICE - 1);
+    site.release(1);
+    assert_eq!(site.waits("b"), FOR_OTHERS, "a waits");
+}
