@@ -1,4 +1,4 @@
-//! One problem of a configuration or of a start: its kind, its place, and its text.
+//! A problem of a configuration or of a start, with kind, place and text.
 
 use std::fmt;
 

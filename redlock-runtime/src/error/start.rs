@@ -155,7 +155,7 @@ pub enum NotReadyKind {
     TooFewVotes(Vec<PoolHealth>),
     /// A shutdown has begun. End the program.
     ShuttingDown,
-    /// This process was forked from the one that started the registry. Call [`init`](crate::init()) after the fork.
+    /// The process was forked after the start of the registry. Call [`init`](crate::init()) after the fork.
     Forked,
 }
 

@@ -45,7 +45,7 @@ fn each_mistake_of_a_source_has_a_kind_and_a_place() {
 }
 
 #[test]
-fn each_problem_of_a_check_has_a_kind_and_names_what_is_at_fault() {
+fn each_problem_of_a_check_has_a_kind_and_names_its_subject() {
     let one = || Config::new().pool("a", "memory://x");
     let shown = "(a URL, which is not shown)";
     for (config, kind, pools, site) in [
