@@ -19,7 +19,7 @@
 //! Let a Prometheus scrape the address, and import `grafana.json` in Grafana (Dashboards, New, Import);
 //! it asks for the Prometheus. Then stop a server, and see its panels.
 //!
-//! `RUST_LOG` says what is logged to stderr, `warn` by default. With `redlock_runtime=info` there is a
+//! `RUST_LOG` says what is logged to stderr, `warn` by default. With `redlock=info` there is a
 //! line for each span: how long each caller waited and held. `TELEMETRY_CALLERS` is how many callers
 //! there are, 12 by default.
 

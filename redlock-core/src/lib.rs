@@ -66,6 +66,10 @@
 //! No feature is on by default. `tls` adds `rediss://`, `sentinel` adds `redis+sentinel://`, `cluster` adds
 //! `redis+cluster://`. `testing` is for `[dev-dependencies]`: it has what tests of nodes and of the holders of leases
 //! need, in the module `testing` and as methods.
+//!
+//! # Versions
+//! What semantic versioning covers is in the docs of `redlock-runtime`, in its section *Versions*. The types of the `redis`
+//! crate in signatures are those of [`redis::redis`].
 // docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -87,6 +91,8 @@ pub mod quorum;
 pub mod redis;
 pub mod request;
 pub mod restart_check;
+#[doc(hidden)]
+pub mod targets;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod waiting;

@@ -50,29 +50,31 @@ impl Throttle {
 debug_in_part!(Throttle);
 
 /// Writes an event to the log, if a [`Throttle`] lets it pass:
-/// `log_throttled!(&throttle, about, WARN, "text", field = 1)`. Its cause is its text and what it is about, and the
-/// field `held_back` has the number of those that were held back before it, if any. Those are in the log at debug.
-/// Without a throttle, `None`, no line is held back. The value is true if the line passed.
+/// `log_throttled!(target: targets::LOCK, &throttle, about, WARN, "text", field = 1)`. Its cause is its text and what it is
+/// about, and the field `held_back` has the number of those that were held back before it, if any. Those are in the log
+/// at debug. Without a throttle, `None`, no line is held back. The value is true if the line passed.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! log_throttled {
-    ($throttle:expr, $about:expr, $level:ident, $text:literal, $($field:tt)+) => {{
+    (target: $target:expr, $throttle:expr, $about:expr, $level:ident, $text:literal, $($field:tt)+) => {{
         let throttle: Option<&$crate::internal::Throttle> = $throttle.into();
-        macro_rules! event {
+        macro_rules! log_at {
             ($at:ident, $held_back:expr) => {
-                tracing::event!(tracing::Level::$at, $($field)+, held_back = $held_back, $text)
+                tracing::event!(
+                    target: $target, tracing::Level::$at, $($field)+, held_back = $held_back, $text
+                )
             };
         }
         // An event that no subscriber wants is not counted either.
-        let is_wanted = tracing::enabled!(tracing::Level::$level);
+        let is_wanted = tracing::enabled!(target: $target, tracing::Level::$level);
         let pass = || throttle.map_or(Some(0), |it| it.pass(($text, $about)));
         match is_wanted.then(pass) {
             Some(Some(held_back)) => {
-                event!($level, (held_back > 0).then_some(held_back));
+                log_at!($level, (held_back > 0).then_some(held_back));
                 true
             }
             Some(None) => {
-                event!(DEBUG, None::<u64>);
+                log_at!(DEBUG, None::<u64>);
                 false
             }
             None => false,
@@ -113,7 +115,8 @@ macro_rules! log_node {
     ($log:expr, $level:ident, $text:literal $(, $($field:tt)+)?) => {{
         let log: &$crate::logging::NodeLog = &$log;
         $crate::logging::log_caught!($crate::logging::log_throttled!(
-            &log.throttle, (), $level, $text, pool = %log.pool $(, $($field)+)?
+            target: $crate::targets::NODE, &log.throttle, (), $level, $text,
+            pool = %log.pool $(, $($field)+)?
         )).unwrap_or_default()
     }};
 }

@@ -6,6 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use crate::targets;
+
 /// The pause before a task of the library that panicked begins again.
 pub(crate) const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
@@ -52,7 +54,7 @@ pub(crate) fn text_of(panic: &Payload) -> Option<&str> {
 fn complain(what: &'static str, panic: Box<Payload>) {
     let logged = catch_unwind(AssertUnwindSafe(|| {
         let reason = text_of(&*panic);
-        tracing::error!(reason, "{what} panicked; the library goes on");
+        tracing::error!(target: targets::LIBRARY, reason, "{what} panicked; the library goes on");
     }));
     // The drops of these values may panic, too.
     std::mem::forget((logged, panic));

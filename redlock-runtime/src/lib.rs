@@ -116,12 +116,32 @@
 //! | `cluster` | `redis+cluster://`: a Redis Cluster as one node |
 //! | `sentinel` | `redis+sentinel://`: the master that sentinels name |
 //! | `testing` | the kit for tests, for `[dev-dependencies]` |
-//! | `tls` | `rediss://`: connections over TLS |
+//! | `tls` | `rediss://`: connections over TLS. For TLS by a [client of your own](Config::pool_with), `ring` becomes the process's default provider of rustls, if there is none |
 //! | `tower` | a layer that puts each request of a service under a lock |
+//!
+//! A feature changes no text and no behaviour of the rest: it does not matter which ones cargo unifies in a build.
 //!
 //! axum drops a handler if its client hangs up, and so releases its lock. actix-web lets the handler run on
 //! by default, and the lock stays until the body ends; `HttpServer::h1_allow_half_closed(false)` makes it
 //! drop the handler too.
+//!
+//! # Versions
+//! Versions follow [semantic versioning](https://semver.org). A minor version may break before 1.0. Covered are
+//!
+//! * the API, as these pages and those of `redlock-core` show it with any feature;
+//! * the attribute: its parameters and what they mean;
+//! * the configuration: the keys of `redlock.toml`, the variables `REDLOCK_*`, all defaults, and the supported servers;
+//! * what operators see: HTTP statuses, [metrics](guide::reference::metrics) with their labels, spans with their fields,
+//!   and the targets and levels of events;
+//! * the [wire format](guide::reference::wire_format): processes of two versions exclude each other if its number is the
+//!   same, and refuse each other's nodes if it is not. Another number breaks;
+//! * the crates whose types are in signatures. Another major version of one breaks: of [`redis`], which is re-exported
+//!   for [`Config::pool_with`], and with their features of `axum`, `actix-web`, `tower-layer`, `tower-service` and
+//!   `metrics`.
+//!
+//! Not covered are the texts of errors, of events and of `Debug`; what is `doc(hidden)`, and generated code;
+//! `redlock-macros` used by itself; the page and the JSON of `redlock-inspect`. A new parameter, key, metric, event or kind
+//! of error breaks nothing: enums that grow are `non_exhaustive`. The minimum Rust rises in minor versions.
 #![cfg_attr(feature = "testing", doc = "\n[`testing`]: mod@testing")]
 #![cfg_attr(not(feature = "testing"), doc = "\n[`testing`]: #features")]
 // docs.rs says which feature an item needs.
@@ -159,6 +179,8 @@ pub mod tower;
 #[cfg(all(doc, not(doctest)))]
 include!("../guide/pages.rs");
 
+#[doc(no_inline)]
+pub use ::redis;
 pub use redlock_core::Resource;
 #[doc(inline)]
 pub use redlock_core::{env, node, restart_check};

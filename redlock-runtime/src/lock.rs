@@ -7,6 +7,8 @@ use std::panic::Location;
 
 use redlock_core::Resource;
 use redlock_core::peek::{ForceReleased, LockStatus};
+use redlock_core::targets;
+use tracing::warn;
 
 use crate::acquire::LockSpec;
 use crate::call::{MappedBody, result_rules, run_call};
@@ -229,8 +231,12 @@ impl<L> LockBuilder<L> {
         let (client, site) = (&registry.shared.client, site.name());
         let released = client.force_release(&nodes, resource).await;
         match &released {
-            Ok(done) => tracing::warn!(%resource, site, outcome = %done, "released by force"),
-            Err(error) => tracing::warn!(%resource, site, %error, "not released by force"),
+            Ok(done) => {
+                warn!(target: targets::LOCK, %resource, site, outcome = %done, "released by force");
+            }
+            Err(error) => {
+                warn!(target: targets::LOCK, %resource, site, %error, "not released by force");
+            }
         }
         let released = released.map_err(LockErrorKind::of_acquire);
         released.map_err(|kind| self.0.error(kind, Some(&registry)))

@@ -5,7 +5,16 @@ use std::collections::BTreeSet;
 use crate::{GUIDE, assert_none, files, read, root};
 
 /// A constant or a figure as its file has it, how documents say it, and the documents.
-const CONSTANTS: [(&str, &str, &str, &[&str]); 7] = [
+const CONSTANTS: [(&str, &str, &str, &[&str]); 8] = [
+    (
+        "redlock-core/src/node/mod.rs",
+        "WIRE_FORMAT: u32 = 1;",
+        "Wire format 1",
+        &[
+            "redlock-runtime/guide/reference/wire_format.md",
+            "CHANGELOG.md",
+        ],
+    ),
     (
         "redlock-core/src/waiting/turn.rs",
         "LONGEST_UNTOLD_PAUSE: Duration = Duration::from_secs(2);",

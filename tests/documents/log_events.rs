@@ -17,20 +17,62 @@ pub(crate) type LogEvent = (Level, String);
 
 /// Adds all events of a Rust file, but those whose whole text is a value.
 pub(crate) fn emitted(source: &str, found: &mut BTreeSet<LogEvent>) {
-    walk(source.parse().expect("the tokens of a source"), found);
+    walk(source, &mut |name, arguments| {
+        found.extend(event(name, arguments));
+    });
 }
 
-fn walk(tokens: TokenStream, found: &mut BTreeSet<LogEvent>) {
+/// Returns the macros of a Rust file that write an event or begin a span without a constant of `targets`: their names,
+/// and their lines.
+pub(crate) fn without_target(source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    walk(source, &mut |name, arguments| {
+        let is_span = name == "span" || name.ends_with("_span");
+        let is_event = LEVELS.contains(&name) || OTHER_EVENTS.contains(&name);
+        if (is_span || is_event) && !has_target(arguments) {
+            found.push(format!("{name}! in line {}", arguments.span().start().line));
+        }
+    });
+    found
+}
+
+/// The macros of events that have no level's name; `level` is a parameter of a macro.
+const OTHER_EVENTS: [&str; 4] = ["enabled", "event", "level", "log_throttled"];
+
+/// True if the arguments begin with `target: targets::…` or, in a macro, with `target: $target`.
+fn has_target(arguments: &Group) -> bool {
+    let tokens: Vec<_> = arguments.stream().into_iter().collect();
+    let first = tokens.split(is_comma).next().unwrap_or_default();
+    let words: Vec<_> = first.iter().map(ToString::to_string).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    match &words[..] {
+        ["target", ":", "$", "target"] => true,
+        ["target", ":", path @ .., "targets", ":", ":", _] => path.is_empty() || path[0] == "$",
+        _ => false,
+    }
+}
+
+/// Calls `visit` with the name and the arguments of each macro in a Rust file.
+fn walk(source: &str, visit: &mut dyn FnMut(&str, &Group)) {
+    walk_tokens(source.parse().expect("the tokens of a source"), visit);
+}
+
+fn walk_tokens(tokens: TokenStream, visit: &mut dyn FnMut(&str, &Group)) {
     let tokens: Vec<_> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
         let TokenTree::Group(group) = token else {
             continue;
         };
-        if let Some(event) = name_of_macro(&tokens[..at]).and_then(|name| event(&name, group)) {
-            found.insert(event);
+        let is_call = group.delimiter() == Delimiter::Parenthesis;
+        if let Some(name) = name_of_macro(&tokens[..at]).filter(|_| is_call) {
+            visit(&name, group);
         }
-        walk(group.stream(), found);
+        walk_tokens(group.stream(), visit);
     }
+}
+
+fn is_comma(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(it) if it.as_char() == ',')
 }
 
 /// The name of the macro whose arguments follow `before`.
@@ -44,16 +86,12 @@ fn name_of_macro(before: &[TokenTree]) -> Option<String> {
 }
 
 fn event(name: &str, arguments: &Group) -> Option<LogEvent> {
-    if arguments.delimiter() != Delimiter::Parenthesis {
-        return None;
-    }
     let tokens: Vec<_> = arguments.stream().into_iter().collect();
-    let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(it) if it.as_char() == ',');
     let parts: Vec<&[TokenTree]> = tokens.split(is_comma).collect();
     let level = match name {
         // A parameter of a macro.
         "level" => None,
-        "log_throttled" => level_of(parts.get(2)?)?,
+        "log_throttled" => level_of(parts.get(3)?)?,
         "log_node" => level_of(parts.get(1)?)?,
         level if LEVELS.contains(&level) => Some(level.to_owned()),
         _ => return None,
@@ -88,6 +126,26 @@ fn without_values(text: &str) -> String {
         shown.push_str(part.split_once('}').map_or("", |(_, after)| after));
     }
     shown
+}
+
+/// Returns the targets that the sources define.
+pub(crate) fn targets(source: &str) -> Vec<String> {
+    let values = source
+        .lines()
+        .filter_map(|line| line.split_once("&str = \""));
+    values
+        .map(|(_, value)| value.trim_end_matches("\";").to_owned())
+        .collect()
+}
+
+/// Returns the targets in the guide's table.
+pub(crate) fn documented_targets(page: &str) -> Vec<String> {
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `redlock"));
+    let targets = rows.filter_map(|row| row.split_once('`'));
+    let targets = targets.map(|(rest, _)| format!("redlock{rest}"));
+    targets.filter(|it| !it.contains(['.', '_'])).collect()
 }
 
 /// What the table below the heading "Events" has: the level, and the texts in the column "what".

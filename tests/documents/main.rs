@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 
 use links::Tree;
 
+/// The guide's page of metrics, spans and events.
+const METRICS_PAGE: &str = "redlock-runtime/guide/reference/metrics.md";
+
 /// The folder of the guide's pages.
 const GUIDE: &str = "redlock-runtime/guide";
 
@@ -93,24 +96,42 @@ fn no_document_is_too_long() {
     assert!(length <= sizes::GUIDE_WORDS, "the guide has {length} words");
 }
 
+/// The sources of the library, without their unit tests.
+fn library() -> BTreeMap<PathBuf, String> {
+    let mut files = files("rs");
+    files.retain(|path, _| {
+        let is_test = (path.iter()).any(|part| part == "tests" || part == "tests.rs");
+        let sources = ["redlock-core/src", "redlock-runtime/src"];
+        sources.iter().any(|it| path.starts_with(it)) && !is_test
+    });
+    files
+}
+
+#[test]
+fn every_span_and_event_has_a_target_of_the_guide() {
+    let untargeted = library().into_iter().flat_map(|(path, text)| {
+        let places = log_events::without_target(&text);
+        let places = places.into_iter();
+        places.map(move |place| format!("{}: {place} has no target", path.display()))
+    });
+    assert_none(&untargeted.collect::<Vec<_>>());
+    let defined = log_events::targets(&read("redlock-core/src/targets.rs"));
+    assert!(defined.len() > 4, "{defined:?}");
+    let documented = log_events::documented_targets(&read(METRICS_PAGE));
+    assert_eq!(documented, defined, "the guide's table and `targets.rs`");
+}
+
 #[test]
 fn the_guide_has_every_event_that_is_logged() {
     let mut emitted = BTreeSet::new();
-    for (path, text) in files("rs") {
-        let sources = ["redlock-core/src", "redlock-runtime/src"];
-        let is_test = path
-            .iter()
-            .any(|part| part == "tests" || part == "tests.rs");
-        if sources.iter().any(|it| path.starts_with(it)) && !is_test {
-            log_events::emitted(&text, &mut emitted);
-        }
+    for text in library().values() {
+        log_events::emitted(text, &mut emitted);
     }
     // The texts of one call, which come from its callers.
     for text in ["locked", "joined the lease of a caller"] {
         emitted.insert((Some("debug".to_owned()), text.to_owned()));
     }
-    let page = &pages()[Path::new("redlock-runtime/guide/reference/metrics.md")];
-    let documented = log_events::documented(page);
+    let documented = log_events::documented(&read(METRICS_PAGE));
     assert!(emitted.len() > 40 && documented.len() > 40);
     assert_none(&log_events::differences(&emitted, &documented));
 }

@@ -50,6 +50,7 @@ pub struct Reference;
 
 mod authority;
 mod cargo;
+mod clients;
 mod cluster;
 mod disguise;
 mod drop_after;
@@ -71,6 +72,7 @@ mod temp_dir;
 
 pub use authority::{Authority, Identity};
 pub use cargo::{CHOSEN, cargo_build, profile_dir};
+pub use clients::connect;
 pub use cluster::RedisCluster;
 pub use disguise::disguise;
 pub use drop_after::drop_after;

@@ -196,7 +196,7 @@ impl<'a> Draw<'a> {
             "marker" => {
                 let later = self.one_of("-9000,-9000,9000").parse();
                 let until = self.millis(later.expect("a number"));
-                self.one_of("-,_ run 5 9 new,_ run 5 9 new, _,_,soon")
+                self.one_of("-,1 _ run 5 9 new,1 _ run 5 9 new,2 _ run 5 9 new, 1 _,1 _,_ 1,soon")
                     .replace('_', &until.to_string())
             }
             _ => self.one_of("-,record 1,record 2,record 3"),

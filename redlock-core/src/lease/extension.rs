@@ -15,6 +15,7 @@ use crate::panics::caught;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
 use crate::quorum::round::Round;
+use crate::targets;
 
 use super::shared::LeaseShared;
 
@@ -92,6 +93,7 @@ fn prolong(shared: &LeaseShared, extension: &Extension) -> Result<(), LeaseEnd> 
     shared.prolong(started, deadline)?;
     shared.claim.restore(ttl);
     log_caught!(debug!(
+        target: targets::LEASE,
         resource = %shared.request.resource, token = shared.claim.token.short_id(),
         ttl_ms = ttl.as_millis(), "extended",
     ));

@@ -8,6 +8,7 @@ use crate::error::NodeReport;
 use crate::kinds::runs::{RunRecord, remember, remembered_for, run_key};
 use crate::logging::log_throttled;
 use crate::quorum::round::{Goal, Round};
+use crate::targets;
 
 use super::shared::LeaseShared;
 
@@ -69,7 +70,7 @@ impl JobRun {
         let nodes = NodeReport::of_round(names, votes, u64::MAX, elapsed, timeout);
         let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
         log_throttled!(
-            &shared.parts.throttle,
+            target: targets::LEASE, &shared.parts.throttle,
             shared.pools(),
             WARN,
             "too few nodes remember this run; the job may run again in its period",

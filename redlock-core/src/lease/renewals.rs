@@ -17,6 +17,7 @@ use crate::error::{ExtendError, LeaseEnd};
 use crate::logging::{log_caught, log_throttled};
 use crate::model::limits::validity_of;
 use crate::panics::unless_it_panics;
+use crate::targets;
 
 use super::ClientParts;
 use super::extension::run_extension;
@@ -85,7 +86,7 @@ impl RenewedLease {
             }
             Err(ExtendError::Unavailable(error)) => {
                 log_caught!(log_throttled!(
-                    &shared.parts.throttle,
+                    target: targets::LEASE, &shared.parts.throttle,
                     shared.pools(),
                     WARN,
                     "lease not renewed; it is still valid",
@@ -101,7 +102,7 @@ impl RenewedLease {
                 // Otherwise the lease was released, or is about to be.
                 if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
                     log_caught!(log_throttled!(
-                        &shared.parts.throttle,
+                        target: targets::LEASE, &shared.parts.throttle,
                         (shared.pools(), over.as_str()),
                         WARN,
                         "lease not renewed; it is over",

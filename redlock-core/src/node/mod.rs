@@ -104,6 +104,10 @@ pub use value::Value;
 pub use vote::Vote;
 pub use watch::{KeyReport, Watch};
 
+/// The number of the wire format, with which each marker begins. It changes with a change after which two versions would
+/// not exclude each other, or not read each other's markers.
+pub const WIRE_FORMAT: u32 = 1;
+
 /// Returns the identity of a node: its address in memory, without the vtable, as one type may have several.
 pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
     Arc::as_ptr(node).cast::<()>().addr()

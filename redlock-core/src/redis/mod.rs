@@ -44,5 +44,7 @@ mod server;
 mod tls;
 mod vetting;
 
+#[doc(no_inline)]
+pub use ::redis;
 pub use address::RedisAddress;
 pub use options::{RedisOptions, TlsOptions, Vetting};

@@ -24,6 +24,7 @@ use crate::quorum::majority;
 use crate::redis::address::{Sentinel, Server};
 use crate::redis::errors::{lost, not_connected, rejected};
 use crate::redis::inbox::Inbox;
+use crate::targets;
 
 use super::connection::actor::Replaced;
 use super::connection::connect;
@@ -180,9 +181,10 @@ impl SentinelGroup {
         let (of, now) = (of.sentinels.len(), self.inbox.time.now());
         let forgotten = self.floor.lock().add(&told, sentinel, of, now);
         if let Some(reason) = forgotten {
-            log_caught!(
-                warn!(pool = %self.inbox.log.pool, %reason, "a sentinel has forgotten a failover")
-            );
+            log_caught!(warn!(
+                target: targets::NODE, pool = %self.inbox.log.pool, %reason,
+                "a sentinel has forgotten a failover",
+            ));
         }
         Ok(told)
     }

@@ -34,7 +34,7 @@ pub struct CheckedSet {
 /// A node of the set.
 #[derive(Default)]
 pub(super) struct Seat {
-    name: Arc<str>,
+    pub(super) name: Arc<str>,
     pub(super) finding: Finding,
     /// The node's last process, if the server tells it.
     run_id: Option<String>,

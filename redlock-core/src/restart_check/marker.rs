@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{CLOCK_WINDOW, CheckAnswer};
 use crate::model::limits::MAX_TTL;
 use crate::model::resource::RESERVED_PREFIX;
+use crate::node::WIRE_FORMAT;
 use crate::quorum::fencing::HINT_WINDOW;
 
 /// The set is new, and its other nodes are not all marked yet. No node votes under it.
@@ -44,8 +45,8 @@ impl Marker {
         check.run_id.is_none_or(|run_id| run_id == self.run_id)
     }
 
-    /// The marker's text: `<until ms> <run_id> <since ms> <max_ttl ms> <cause>`. Until then no fenced lock is granted,
-    /// not even to a client that has not read the marker.
+    /// The marker's text: `<wire format> <until ms> <run_id> <since ms> <max_ttl ms> <cause>`. Until then no fenced lock is
+    /// granted, not even to a client that has not read the marker.
     pub fn to_bytes(&self) -> Vec<u8> {
         let until = match &*self.cause {
             NEW | IDLE => Duration::ZERO,
@@ -53,14 +54,14 @@ impl Marker {
         };
         let [until, since, max_ttl] = [until, self.since, self.max_ttl].map(|it| it.as_millis());
         let (run_id, cause) = (&self.run_id, &self.cause);
-        format!("{until} {run_id} {since} {max_ttl} {cause}").into_bytes()
+        format!("{WIRE_FORMAT} {until} {run_id} {since} {max_ttl} {cause}").into_bytes()
     }
 
     /// Reads a marker's text. `None` for anything else, which tells nothing of the node, and is to
     /// be taken like the marker of another process.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let words: Vec<&str> = std::str::from_utf8(bytes).ok()?.splitn(5, ' ').collect();
-        let [_, run_id, since, max_ttl, cause] = words[..] else {
+        let words: Vec<&str> = std::str::from_utf8(bytes).ok()?.splitn(6, ' ').collect();
+        let [format, _, run_id, since, max_ttl, cause] = words[..] else {
             return None;
         };
         let millis = |word: &str| word.parse().ok().map(Duration::from_millis);
@@ -72,7 +73,8 @@ impl Marker {
         };
         // Causes are shown to people.
         let is_text = (1..100).contains(&cause.len()) && !cause.contains(char::is_control);
-        (is_text && !run_id.is_empty() && marker.max_ttl <= MAX_TTL).then_some(marker)
+        let is_ours = format == WIRE_FORMAT.to_string();
+        (is_ours && is_text && !run_id.is_empty() && marker.max_ttl <= MAX_TTL).then_some(marker)
     }
 }
 
@@ -93,6 +95,8 @@ pub(super) enum Found {
     /// The operator's word that no lock is held.
     Word,
     Garbage,
+    /// A marker of another wire format, which is its number. Its writers may forget, and exclude, by other rules.
+    Foreign(u32),
     Marker(Marker),
 }
 
@@ -101,9 +105,18 @@ impl Found {
         match bytes {
             None => Self::Nothing,
             Some(word) if word == IDLE.as_bytes() => Self::Word,
-            Some(bytes) => Marker::parse(bytes).map_or(Self::Garbage, Self::Marker),
+            Some(bytes) => match (wire_format_of(bytes), Marker::parse(bytes)) {
+                (Some(other), _) if other != WIRE_FORMAT => Self::Foreign(other),
+                (_, marker) => marker.map_or(Self::Garbage, Self::Marker),
+            },
         }
     }
+}
+
+/// Returns the wire format of a marker's writer.
+fn wire_format_of(marker: &[u8]) -> Option<u32> {
+    let (number, _) = std::str::from_utf8(marker).ok()?.split_once(' ')?;
+    number.parse().ok()
 }
 
 /// The key of the marker on every node, given the configured key prefix.
@@ -130,7 +143,7 @@ mod tests {
                 max_ttl: Duration::from_secs(9),
                 cause: cause.into(),
             };
-            let text = format!("{until} abc 1700000000123 9000 {cause}");
+            let text = format!("1 {until} abc 1700000000123 9000 {cause}");
             assert_eq!(String::from_utf8(marker.to_bytes()).unwrap(), text);
             assert_eq!(Marker::parse(text.as_bytes()), Some(marker));
         }
@@ -138,22 +151,29 @@ mod tests {
 
     #[test]
     fn anything_else_is_no_marker() {
-        let long = format!("0 abc 3 9 {}", "x".repeat(100));
+        let long = format!("1 0 abc 3 9 {}", "x".repeat(100));
         for text in [
             "",
             "idle",
-            "0 abc 5",
-            "0  3 9 new",
-            "0 abc 3 9 ",
-            "0 abc 3 9 two\nlines",
+            "1 0 abc 5",
+            "1 0  3 9 new",
+            "1 0 abc 3 9 ",
+            "1 0 abc 3 9 two\nlines",
             &long,
-            "0 abc -3 9 new",
-            "0 abc 3 31536000001 new",
-            "0 abc 18446744073709551616 9 new",
+            "1 0 abc -3 9 new",
+            "1 0 abc 3 31536000001 new",
+            "1 0 abc 18446744073709551616 9 new",
+            "01 0 abc 3 9 new",
+            "4294967296 0 abc 3 9 new",
         ] {
             assert_eq!(Marker::parse(text.as_bytes()), None, "{text}");
+            let is_garbage = matches!(
+                Found::of(Some(text.as_bytes())),
+                Found::Garbage | Found::Word
+            );
+            assert!(is_garbage, "{text}");
         }
-        assert_eq!(Marker::parse(b"0 \xff 3 9 new"), None);
+        assert_eq!(Marker::parse(b"1 0 \xff 3 9 new"), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::env::Moment;
 use crate::model::brief::Brief;
-use crate::node::EpochListener;
+use crate::node::{EpochListener, WIRE_FORMAT};
 
 use super::checked_set::{CheckFacts, Finding, SetView};
 use super::clock::SteppedClock;
@@ -75,6 +75,9 @@ pub enum Action {
     },
     /// It must not vote; set its marker, and check again with what the node answers to that.
     Write(MarkerWrite),
+    /// It must not vote until an operator has acted: end the connection, and check again on another one. The text says
+    /// why, and what to do.
+    Refuse(String),
 }
 
 /// A marker to be set, in one step, if the marker still is `expected`.
@@ -161,7 +164,7 @@ impl NodeCheck {
         let is_idle = match &facts.found {
             Found::Word => true,
             Found::Marker(it) => it.cause == IDLE && it.is_of(check),
-            Found::Nothing | Found::Garbage => false,
+            Found::Nothing | Found::Garbage | Found::Foreign(_) => false,
         };
         // The operator's word ends what was known before, be it the word itself, or the marker for it that the first
         // client that found the word wrote. What the same answer shows is recorded below.
@@ -191,6 +194,9 @@ impl NodeCheck {
     }
 
     fn judge(&mut self, facts: &CheckFacts<'_>) -> Action {
+        if let Found::Foreign(format) = facts.found {
+            return self.refuse(format);
+        }
         match self.step.map(|is_judged| (facts.whose_step, is_judged)) {
             None => {}
             Some((SteppedClock::Undecided, _)) => {
@@ -212,7 +218,7 @@ impl NodeCheck {
             // Only the `run_id` changes, so a quarantine outlives the restart.
             Found::Marker(kept) if self.trust_aof => replace(facts.check, kept.clone()),
             Found::Marker(_) => self.distrust(facts, RESTARTED),
-            Found::Garbage => self.distrust(facts, INVALID),
+            Found::Garbage | Found::Foreign(_) => self.distrust(facts, INVALID),
             // If the same answer showed a reason not to vote, a client that comes later writes the marker.
             Found::Word => (self.own_quarantine(facts)).unwrap_or_else(|| self.write(facts, IDLE)),
             Found::Nothing if self.seen.is_some() => self.distrust(facts, self.loss_cause(facts)),
@@ -268,6 +274,18 @@ impl NodeCheck {
             ),
             None => Action::Vote,
         }
+    }
+
+    /// Refuses a node that has the marker of another wire format, and leaves that marker: two versions that replaced each
+    /// other's markers would keep each other from voting.
+    fn refuse(&self, format: u32) -> Action {
+        let name = Arc::clone(&self.peers.seats.lock()[self.seat].name);
+        Action::Refuse(format!(
+            "`{name}` has the marker of wire format {format}, and this process has wire format {WIRE_FORMAT}: the two do \
+             not exclude each other; stop all processes of format {format} and, once no lock is held, set the key `{}` \
+             of each node to \"idle\", or stay with a version of format {format}",
+            self.peers.marker_key().escape_ascii(),
+        ))
     }
 
     /// Begins a quarantine: the node forgot its grants, by all that this client knows.

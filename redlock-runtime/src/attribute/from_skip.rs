@@ -1,6 +1,7 @@
 //! Return types of functions under `#[redlock(if_locked = "skip")]`.
 
 use redlock_core::internal::log_throttled;
+use redlock_core::targets;
 
 use crate::error::LockError;
 use crate::telemetry::{figure, kind_of};
@@ -112,7 +113,7 @@ fn log(error: &LockError) {
     figure!(counter SWALLOWED { site: site, error_type: kind } increment(1));
     // Without a registry it is a mistake in the program, and not what happens to all calls at once.
     log_throttled!(
-        error.throttle(),
+        target: targets::LOCK, error.throttle(),
         (site, kind),
         ERROR,
         "not run to its end: its lock failed, though no other client holds it",

@@ -19,7 +19,7 @@ const SAMPLES: [(&str, &str); 15] = [
     ("'strict'", "strict"),
     ("'warn'", "warn"),
     ("'continue'", "continue"),
-    ("'every'", "every"),
+    ("'every_run'", "every_run"),
     ("'read'", "read"),
     ("'shop:'", "shop:"),
     ("['a', 'b']", "a, b"),

@@ -8,6 +8,7 @@ use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
 use redlock_core::internal::log_caught;
 use redlock_core::request::MAX_NOTE_BYTES;
+use redlock_core::targets;
 use tokio::sync::SetOnce;
 use tracing::info;
 
@@ -285,7 +286,7 @@ impl<'a> Candidate<'a> {
         let LockSpec { site, resource, .. } = &self.spec;
         let site = site.name();
         info!(
-            site, %resource,
+            target: targets::ELECTION, site, %resource,
             token = term.lease().token_id(), %fencing_token,
             "elected: a term begins",
         );
@@ -328,7 +329,7 @@ impl Drop for RunningTerm<'_> {
         let reason = lost.as_deref().unwrap_or(self.reason);
         figure!(histogram TERM { site: site } record(length));
         log_caught!(info!(
-            site, %resource,
+            target: targets::ELECTION, site, %resource,
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             in_office = length.as_secs_f64(), %reason,
             "a term has ended",

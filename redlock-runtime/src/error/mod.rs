@@ -328,13 +328,9 @@ impl fmt::Display for LockError {
             }
             LockErrorKind::NotInitialized => write!(
                 f,
-                "`{name}` needs a lock, but redlock is not initialized; {}call \
-                 `redlock_runtime::init(Config::load()?).await` at the start of `main`, and keep what it returns",
-                if cfg!(feature = "testing") {
-                    "make a `redlock_runtime::testing::TestLocks` at the start of the test, or "
-                } else {
-                    ""
-                },
+                "`{name}` needs a lock, but redlock is not initialized; call \
+                 `redlock_runtime::init(Config::load()?).await` at the start of `main`, and keep what it returns; in a \
+                 test, make a `redlock_runtime::testing::TestLocks` first",
             ),
             LockErrorKind::UnknownPool { pool, configured } => write!(
                 f,

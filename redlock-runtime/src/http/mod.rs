@@ -8,6 +8,7 @@ mod axum;
 use std::time::Duration;
 
 use redlock_core::internal::log_throttled;
+use redlock_core::targets;
 
 use crate::error::LockError;
 use crate::telemetry::kind_of;
@@ -48,7 +49,7 @@ fn log_internal(error: &LockError) {
         return;
     }
     log_throttled!(
-        error.throttle(),
+        target: targets::LOCK, error.throttle(),
         (error.site().name(), kind_of(error)),
         ERROR,
         "a request failed because of its lock",

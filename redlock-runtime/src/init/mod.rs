@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
+use redlock_core::targets;
 use redlock_core::{IoThread, MemoryNode, Node, RedisNode};
 
 use crate::config::{CheckedConfig, Config, MakeNode, PoolAddress, check_logins, check_servers};
@@ -90,7 +91,7 @@ impl Registry {
     fn watch(&self, config: &Config) {
         if !self.votes().suffice() {
             let reason = ready::votes_of(self);
-            tracing::warn!(%reason, "calls fail until a majority of the pools votes");
+            tracing::warn!(target: targets::START, %reason, "calls fail until a majority of the pools votes");
         }
         self.shared.recheck_at_new_epochs();
         #[cfg(feature = "metrics")]
@@ -130,14 +131,14 @@ fn checked_set(checked: &CheckedConfig) -> CheckedSet {
     if restart_check != RestartCheck::Off {
         for (pool, _) in clusters {
             tracing::warn!(
-                %pool,
+                target: targets::START, %pool,
                 "a Redis Cluster has no restart check: after a failover it may grant a lock that it has forgotten",
             );
         }
     }
     if count > 0 && count.is_multiple_of(2) {
         tracing::warn!(
-            pools = count,
+            target: targets::START, pools = count,
             "an even number of pools survives no more failures than one less; use an odd one",
         );
     }
@@ -170,7 +171,7 @@ fn start_nodes(
         let node = match address {
             PoolAddress::Memory(_) => {
                 tracing::warn!(
-                    pool = name,
+                    target: targets::START, pool = name,
                     "this pool is in the process's memory: it excludes no other process",
                 );
                 let clock = io.environment().clock;

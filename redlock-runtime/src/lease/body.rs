@@ -5,6 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use redlock_core::internal::{BodyWatch, log_throttled};
 use redlock_core::lease::BodyOutcome;
+use redlock_core::targets;
 
 use super::chain::CallChain;
 use super::{Lease, LeaseEnd, RunStage};
@@ -62,7 +63,7 @@ impl BodyUnderLease {
             return Poll::Ready(Ok(()));
         };
         log_throttled!(
-            &lease.context.throttle,
+            target: targets::LEASE, &lease.context.throttle,
             (lease.site().name(), over.as_str()),
             WARN,
             "lost: the lock ended before its body",

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use redlock_core::internal::{debug_in_part, is_forked, log_throttled};
 use redlock_core::lease::{OnLost, Released};
+use redlock_core::targets;
 
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
@@ -190,7 +191,7 @@ impl Lease {
             let (site, kind) = (self.site().name(), self.handle.core.kind().label());
             figure!(counter UNCONFIRMED { site: site, kind: kind } increment(1));
             log_throttled!(
-                &self.context.throttle,
+                target: targets::LEASE, &self.context.throttle,
                 site,
                 WARN,
                 "release not confirmed by a majority; the nodes drop the keys at the ttl",

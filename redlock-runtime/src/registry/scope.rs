@@ -1,6 +1,6 @@
 //! The registry that a call uses: the task's ([`Registry::scope`]), else the thread's ([`Registry::enter`]),
-//! else, with the feature `testing`, the one attached to the tokio runtime that the call runs on, else the
-//! global one that `init` made.
+//! else the one that a test's `TestLocks` attached to the tokio runtime that the call runs on, else the
+//! global one that `init` made. A program that makes no `TestLocks` finds the same with and without the feature `testing`.
 //!
 //! All but the last are for tests. The global one stays in its slot after its shutdown, so that a late call
 //! is told `ShuttingDown` and not `NotInitialized`. Another `init` may then replace it.

@@ -12,6 +12,7 @@ use redlock_core::NodeSet;
 use redlock_core::env::Moment;
 use redlock_core::error::Brief;
 use redlock_core::internal::{log_caught, revoke_and_release};
+use redlock_core::targets;
 use tokio::sync::SetOnce;
 use tracing::{info, warn};
 
@@ -64,7 +65,7 @@ fn begin_with_reason(registry: &Registry, reason: &str) {
         return;
     }
     log_caught!(info!(
-        held = held.count(),
+        target: targets::SHUTDOWN, held = held.count(),
         "redlock shuts down: no new locks; bodies have {} to finish{reason}",
         Brief(shutdown.grace),
     ));
@@ -84,7 +85,7 @@ pub(crate) fn begin_at_drop(registry: &Registry) {
     let held = registry.held();
     if !shutdown.began.initialized() && !held.is_empty() {
         log_caught!(warn!(
-            held = held.len(),
+            target: targets::SHUTDOWN, held = held.len(),
             "dropped without `shutdown`, with locks held: {}; if the process ends before \
              they are released, their keys stay until the ttl; await \
              `redlock.shutdown()` at the end of `main`",

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use redlock_core::internal::log_caught;
+use redlock_core::targets;
 
 use super::held_lease::HeldLease;
 
@@ -68,7 +69,7 @@ impl ShutdownReport {
     pub(crate) fn log(&self) {
         macro_rules! log_at {
             ($level:ident) => {
-                log_caught!(tracing::$level!("redlock has shut down: {self}"))
+                log_caught!(tracing::$level!(target: targets::SHUTDOWN, "redlock has shut down: {self}"))
             };
         }
         // A key that may stay on the nodes until its ttl is worth a look.

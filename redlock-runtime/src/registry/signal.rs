@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use redlock_core::internal::log_caught;
+use redlock_core::targets;
 use tokio::sync::oneshot;
 use tracing::{error, info, warn};
 
@@ -90,6 +91,7 @@ pub(crate) fn log_if_keys_stay(registry: &Registry) {
     let mut pools = registry.shared.pools.by_name.values();
     if !is_handled && pools.any(|pool| pool.memory.is_none()) {
         info!(
+            target: targets::SHUTDOWN,
             "SIGTERM and SIGINT leave the keys of held locks to their ttl, as nothing awaits `shutdown_signal()`; \
              `release_on_exit` in `[shutdown]` releases them without code",
         );
@@ -210,7 +212,9 @@ impl SignalListener {
         let response = self.respond(Instant::now());
         let registries = self.state.lock().ending.clone();
         let begin = || {
-            log_caught!(info!(signal = signal.name, "asked to end; shutting down"));
+            log_caught!(
+                info!(target: targets::SHUTDOWN, signal = signal.name, "asked to end; shutting down")
+            );
             registries.iter().for_each(shutdown::begin);
         };
         match response {
@@ -233,7 +237,7 @@ impl SignalListener {
             }
             SignalResponse::Keep => {
                 log_caught!(warn!(
-                    signal = signal.name,
+                    target: targets::SHUTDOWN, signal = signal.name,
                     "no task waits for the signal; the next one ends the process",
                 ));
             }
@@ -248,7 +252,7 @@ impl SignalListener {
 fn end_at_once(signal: Signal, registries: &[Registry]) -> ! {
     let held: Vec<_> = registries.iter().flat_map(Registry::held).collect();
     log_caught!(error!(
-        signal = signal.name,
+        target: targets::SHUTDOWN, signal = signal.name,
         held = held.len(),
         "a second signal; the process ends at once, and its keys stay until the ttl: {}",
         listed(&held),
@@ -281,7 +285,7 @@ fn listener() -> Option<&'static SignalListener> {
     match started {
         Ok(listener) => Some(listener),
         Err(error) => {
-            error!(%error, "cannot listen for signals: the I/O thread cannot start");
+            error!(target: targets::SHUTDOWN, %error, "cannot listen for signals: the I/O thread cannot start");
             None
         }
     }
@@ -313,7 +317,9 @@ fn listen(io: &redlock_core::IoThread, listener: &'static SignalListener) {
                     }
                 });
             }
-            Err(error) => error!(%error, signal = name, "cannot listen for a signal"),
+            Err(error) => {
+                error!(target: targets::SHUTDOWN, %error, signal = name, "cannot listen for a signal");
+            }
         }
     }
 }
@@ -329,7 +335,7 @@ fn listen(io: &redlock_core::IoThread, listener: &'static SignalListener) {
             match tokio::signal::ctrl_c().await {
                 Ok(()) => listener.on_signal(signal),
                 Err(error) => {
-                    error!(%error, "cannot listen for Ctrl-C");
+                    error!(target: targets::SHUTDOWN, %error, "cannot listen for Ctrl-C");
                     return;
                 }
             }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use redlock_core::internal::log_throttled;
 use redlock_core::lease::FencingToken;
+use redlock_core::targets;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tracing::field::Empty;
 use tracing::{Span, debug, info_span};
@@ -90,7 +91,7 @@ impl AcquireTelemetry {
         }
         let entered = self.span.enter();
         debug!(
-            %site,
+            target: targets::LOCK, %site,
             resource = %lease.resource(), token = lease.token_id(),
             votes = %votes(), attempts = lease.attempts(), waited = ?lease.waited(),
             "{text}",
@@ -161,12 +162,13 @@ pub(crate) fn record_early_refusal(
     span.record("redlock.outcome", outcome);
     mark_failed(&span, outcome);
     figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
-    debug!(site = %name, %resource, reason = %Reason(error), "not locked");
+    debug!(target: targets::LOCK, site = %name, %resource, reason = %Reason(error), "not locked");
 }
 
 /// Begins the span of an acquisition. A call that is refused early has no `args`.
 fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>) -> Span {
     info_span!(
+        target: targets::LOCK,
         "redlock.acquire",
         otel.kind = "client",
         otel.status_code = Empty,
@@ -196,19 +198,19 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
     let (throttle, reason) = (error.throttle(), Reason(error));
     if error.is_unavailable() {
         log_throttled!(
-            throttle,
+            target: targets::LOCK, throttle,
             names(nodes),
             WARN,
             "not locked",
             site = %name, %resource, %reason
         );
     } else if !error.is_contended() && !error.is_already_run() {
-        debug!(site = %name, %resource, %reason, "not locked");
+        debug!(target: targets::LOCK, site = %name, %resource, %reason, "not locked");
     } else if site.skips {
-        debug!(site = %name, %resource, %reason, "skipped");
+        debug!(target: targets::LOCK, site = %name, %resource, %reason, "skipped");
     } else {
         log_throttled!(
-            throttle,
+            target: targets::LOCK, throttle,
             name,
             INFO,
             "not locked",

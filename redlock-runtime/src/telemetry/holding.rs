@@ -7,6 +7,7 @@ use std::time::Duration;
 use redlock_core::LeaseHandle;
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::{BodyOutcome, FencingToken, ObserveExtensions};
+use redlock_core::targets;
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 
@@ -43,6 +44,7 @@ impl HoldTelemetry {
             lease.observe_extensions(Arc::new(labels));
         }
         let span = info_span!(
+            target: targets::LEASE,
             "redlock.hold",
             otel.status_code = Empty,
             error.type = Empty,

@@ -8,12 +8,11 @@
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::lease::{BodyOutcome, OnLost};
-use redlock_core::redis::{RedisAddress, RedisOptions};
-use redlock_core::{Client, IoThread, Node, NodeSet, RedisNode, Request};
+use redlock_core::{Client, IoThread, Request};
+use redlock_tests::connect;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 
@@ -71,22 +70,4 @@ async fn tick(listener: TcpListener, ticks: &Cell<u32>) {
         ticks.set(ticks.get() + 1);
         println!("tick");
     }
-}
-
-async fn connect(urls: impl Iterator<Item = String>, io: &IoThread) -> NodeSet {
-    let nodes: Vec<_> = urls
-        .zip('a'..)
-        .map(|(url, name)| {
-            let address = RedisAddress::parse(&url).expect("a node's URL");
-            let options = RedisOptions::default();
-            Arc::new(RedisNode::start(name.to_string(), address, options, io))
-        })
-        .collect();
-    for node in &nodes {
-        node.wait_until_settled().await;
-    }
-    nodes
-        .into_iter()
-        .map(|node| node as Arc<dyn Node>)
-        .collect()
 }

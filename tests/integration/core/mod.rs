@@ -22,6 +22,7 @@ mod owed;
 mod passwords;
 mod pauses;
 mod peek;
+mod permits;
 mod put_back;
 mod renewal;
 mod servers;

@@ -76,7 +76,7 @@ fn trackers(node: &RedisNode) -> Vec<String> {
         .collect()
 }
 
-async fn until_trackers(node: &RedisNode, count: usize) -> Vec<String> {
+pub(super) async fn until_trackers(node: &RedisNode, count: usize) -> Vec<String> {
     let are_all = |trackers: &Vec<String>| trackers.len() == count;
     wait_until("the connections", || trackers(node), are_all).await
 }

@@ -7,7 +7,7 @@ use redlock_runtime::config::Vetting;
 use redlock_runtime::{Config, Redlock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, wait_until};
 
-use crate::restart_check::fixture::{OFTEN, Set};
+use crate::restart_check::fixture::{MARKER, OFTEN, Set};
 use crate::restart_check::leases::config;
 
 async fn refusal(config: Config) -> String {
@@ -49,6 +49,25 @@ async fn two_pools_that_are_one_server_are_refused() {
         );
         assert!(text.contains(one) || text.contains(other), "{text}");
     }
+}
+
+#[tokio::test]
+async fn a_node_of_another_wire_format_is_refused_until_idle() {
+    let nodes = Nodes::start(3).await;
+    let theirs = "2 of a later version";
+    let set = Set::attentive(nodes.urls()).await.voting().await;
+    let mut epochs = set.epochs(0);
+    nodes[0].set(MARKER, theirs, None);
+    epochs.next().await;
+    let reason = set.until(0, Refused).await;
+    let text = refusal(config(&nodes)).await;
+    for told in [reason, text] {
+        let formats = "`a` has the marker of wire format 2, and this process has wire format 1";
+        assert!(told.contains(formats), "{told}");
+    }
+    assert_eq!(nodes[0].get(MARKER).as_deref(), Some(theirs.as_bytes()));
+    nodes[0].set(MARKER, "idle", None);
+    set.until_voting(0).await;
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use redlock_core::node::WIRE_FORMAT;
 use redlock_core::restart_check::marker_key;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::Registry;
@@ -27,7 +28,11 @@ pub(crate) fn put_in_use(nodes: &Nodes) {
     }
     for node in nodes {
         let run_id = node.info("run_id").expect("a server says which run it is");
-        node.set(marker_key(b""), format!("0 {run_id} 0 0 new"), None);
+        node.set(
+            marker_key(b""),
+            format!("{WIRE_FORMAT} 0 {run_id} 0 0 new"),
+            None,
+        );
     }
 }
 

@@ -23,6 +23,9 @@ const LONGEST_ADVICE: Duration = Duration::from_secs(1);
 /// An idle counter is kept for an hour, and for as long as it is ahead of its node's clock.
 const LONGEST_RECORD: Duration = Duration::from_secs(60 * 60 + 10);
 
+/// A node keeps the queue of clients that want a permit for so long after its last change.
+const LONGEST_QUEUE: Duration = Duration::from_secs(20);
+
 /// After so long without an answer a node is asked again.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -203,6 +206,7 @@ fn bound_of(key: &str) -> Option<Bound> {
         "" | "permit" | "readers" => (LONGEST_TTL, true),
         "intent" | "turn" => (LONGEST_ADVICE, true),
         "fence" => (LONGEST_RECORD, false),
+        "queue" => (LONGEST_QUEUE, false),
         _ => return None,
     };
     Some(Bound { longest, passes })
@@ -254,6 +258,7 @@ mod tests {
             ("redlock:turn:{r}", LONGEST_TTL),
             ("redlock:permit:2:{r}", hour),
             ("redlock:readers:{r}", hour),
+            ("redlock:queue:{r}", hour),
         ];
         for (key, too_long) in cases {
             for left in [None, Some(too_long)] {

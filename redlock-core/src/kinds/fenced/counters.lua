@@ -33,11 +33,11 @@ if first then
     return count
   end
 
-  -- A node that was flushed a moment ago grants no fenced lock: its marker is missing, or its quarantine, whose
-  -- end in ms is the marker's first number, is not over.
+  -- A node that was flushed a moment ago grants no fenced lock: its marker is missing, or is of another wire format, or
+  -- its quarantine, whose end in ms comes after the format's number, is not over.
   if KEYS[last + 1] then
     local text = redis.pcall('GET', KEYS[last + 1])
-    local ends = type(text) == 'string' and tonumber(string.match(text, '^%d+'))
+    local ends = type(text) == 'string' and tonumber(string.match(text, '^1 (%d+)'))
     if not ends or ends * 1000 > now then return {err = 'NOMARKER'} end
   end
 end

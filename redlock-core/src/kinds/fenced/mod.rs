@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::resource::Resource;
-use crate::node::Argument;
 use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_keys};
 use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
+use crate::node::{Argument, WIRE_FORMAT};
 use crate::quorum::fencing::{COUNTER_IDLE, HINT_WINDOW};
 
 /// The beginning of the keys of fencing counters, after `redlock:`.
@@ -95,7 +95,7 @@ pub(super) fn raise_counters(
 }
 
 /// Checks the node's marker, if `keys` has more than `count` counters, and returns the counters. The error tells that
-/// the marker is missing or its quarantine lasts (the end of `counters.lua`).
+/// the marker is missing, is of another wire format, or its quarantine lasts (the end of `counters.lua`).
 pub(super) fn check_marker<'a>(
     store: &Store,
     keys: &'a [&'a [u8]],
@@ -105,7 +105,8 @@ pub(super) fn check_marker<'a>(
         return Ok(keys);
     };
     let text = store.get(marker).ok().flatten().unwrap_or_default();
-    let first = text.split(|byte| *byte == b' ').next();
+    let text = text.strip_prefix(format!("{WIRE_FORMAT} ").as_bytes());
+    let first = text.and_then(|it| it.split(|byte| *byte == b' ').next());
     match first.map(parse_integer) {
         Some(Ok(ends)) if ends.saturating_mul(1000) <= store.micros() => Ok(counters),
         _ => Err(Value::error("NOMARKER")),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::raise_counters;
 use crate::env::Moment;
+use crate::node::WIRE_FORMAT;
 use crate::node::store::Store;
 
 const COUNTER: &[&[u8]] = &[b"counter"];
@@ -17,6 +18,12 @@ fn store(found: Option<(&str, i64)>) -> Store {
     }
     store.begin(Moment::from_origin(NOW), NOW);
     store
+}
+
+#[test]
+fn the_script_reads_markers_of_this_wire_format() {
+    let pattern = format!("'^{WIRE_FORMAT} (%d+)'");
+    assert!(include_str!("counters.lua").contains(&pattern));
 }
 
 #[test]

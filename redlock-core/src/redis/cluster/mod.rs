@@ -23,6 +23,7 @@ use crate::node::hash_slot::slot_of_all;
 use crate::node::watch::Watch;
 use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Submission};
 use crate::panics::{RESTART_PAUSE, unless_it_panics};
+use crate::targets;
 
 use super::address::{RedisAddress, Server, Target};
 use super::backoff::{Backoff, LONGEST_CONNECT_PAUSE};
@@ -202,9 +203,10 @@ impl ClusterShared {
                     let reason = why.to_string();
                     self.metrics.record_error(&why);
                     if logged != reason {
-                        log_caught!(
-                            warn!(pool = %self.name, %reason, "the Cluster's slots cannot be learned")
-                        );
+                        log_caught!(warn!(
+                            target: targets::NODE, pool = %self.name, %reason,
+                            "the Cluster's slots cannot be learned"
+                        ));
                     }
                     logged = reason;
                     *self.no_map_reason.lock() = why;

@@ -16,6 +16,7 @@ use crate::redis::errors::garbled;
 use crate::redis::inbox::Inbox;
 use crate::redis::vetting::refused_server;
 use crate::restart_check::{Action, CheckAnswer, MarkerWrite, NodeCheck, RestartCheck, Verdict};
+use crate::targets;
 
 use super::command::is_error;
 use super::pipeline::{CommandPipeline, Purpose};
@@ -125,6 +126,7 @@ impl ServerCheck {
         let (reason, is_settled) = match &verdict.action {
             Action::Vote => (None, true),
             Action::Write(_) => (Some(in_doubt()), false),
+            Action::Refuse(reason) => (Some(refused_server(reason.as_str())), true),
             Action::Hold {
                 reason,
                 left,
@@ -145,12 +147,14 @@ impl ServerCheck {
             self.inbox.begin_epoch();
         }
         self.inbox.quarantine(reason, is_settled);
-        if let Action::Write(write) = verdict.action {
-            self.send_check(Some(write), pipe);
-        } else {
-            let at = pipe.heard + next;
-            self.at = Some(at);
-            pipe.ring_by(at);
+        match verdict.action {
+            Action::Refuse(reason) => return Err(refused_server(reason)),
+            Action::Write(write) => self.send_check(Some(write), pipe),
+            Action::Vote | Action::Hold { .. } => {
+                let at = pipe.heard + next;
+                self.at = Some(at);
+                pipe.ring_by(at);
+            }
         }
         Ok(())
     }
@@ -197,7 +201,7 @@ impl ServerCheck {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {
             log_caught!(warn!(
-                pool = %node.pool, by_ms,
+                target: targets::NODE, pool = %node.pool, by_ms,
                 "the node's clock stepped; it drops locks early or late",
             ));
         }
@@ -233,7 +237,7 @@ impl ServerCheck {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
             let by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX);
             log_caught!(warn!(
-                pool = %self.inbox.log.pool, by_ms,
+                target: targets::NODE, pool = %self.inbox.log.pool, by_ms,
                 "the node's clock is {direction} this host's; synchronize both by one time service",
             ));
         }

@@ -36,6 +36,8 @@ enum Event {
     Flush(usize),
     /// The operator says of a node that nothing it forgot is held any more.
     Declare(usize),
+    /// A client of another wire format marks a blank node.
+    Intrude(usize),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -49,6 +51,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0..NODES).prop_map(Event::RestartKept),
         1 => (0..NODES).prop_map(Event::Flush),
         1 => (0..NODES).prop_map(Event::Declare),
+        1 => (0..NODES).prop_map(Event::Intrude),
     ]
 }
 
@@ -120,6 +123,10 @@ impl World {
                 node.marker = Some(IDLE.into());
                 (node.has_voted, node.forgot) = (false, None);
             }
+            Event::Intrude(node) => {
+                let marker = &mut self.nodes[node].marker;
+                marker.get_or_insert_with(|| b"2 of another version".to_vec());
+            }
         }
     }
 
@@ -181,6 +188,7 @@ impl World {
             }
             Action::Write(write) => client.writes[node_index] = Some(write),
             Action::Hold { .. } => {}
+            Action::Refuse(_) => self.lose(client_index, node_index),
         }
     }
 }

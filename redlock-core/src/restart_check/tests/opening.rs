@@ -215,7 +215,7 @@ fn an_operators_word_does_not_cover_a_step_seen_with_it() {
     assert!(reason.starts_with("its clock stepped"), "{reason}");
     // Another client writes it down: it is the same word.
     let since = a.time.as_millis();
-    a.marker = Some(format!("0 run1 {since} 10000 idle").into_bytes());
+    a.marker = Some(format!("1 0 run1 {since} 10000 idle").into_bytes());
     a.held();
     // Given once more, it is about the step too.
     a.marker = Some(IDLE.into());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use redlock_core::node::{NodeErrorKind, NodeStatus};
 use redlock_core::quorum::majority;
+use redlock_core::targets;
 use redlock_core::{Node, NodeSet, RedisNode};
 
 use super::CheckedConfig;
@@ -96,7 +97,7 @@ fn check_permissions(
             let problem = Problem::new(ProblemKind::Denied, text);
             problems.push(problem.of_site(site.name()));
         } else {
-            tracing::warn!("{text}");
+            tracing::warn!(target: targets::START, "{text}");
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use redlock_core::error::{Brief, Invalid};
+use redlock_core::targets;
 
 use super::CheckedConfig;
 use super::overrides::check_names;
@@ -123,6 +124,7 @@ impl CheckedConfig {
         let warn = |name, time: Duration, times: u32| {
             if time < self.config.node_timeout.saturating_mul(times) {
                 tracing::warn!(
+                    target: targets::START,
                     "{of}: `{name}` is {}, below {times} times `node_timeout`; a number without a unit is milliseconds: \
                      write \"{}s\" if it is seconds",
                     Brief(time),
@@ -149,7 +151,7 @@ impl CheckedConfig {
             for other in others.filter(|other| other.resource_template() == template) {
                 if self.pools_of(one) != self.pools_of(other) {
                     tracing::warn!(
-                        template,
+                        target: targets::START, template,
                         "{one} and {other} lock the same resource on different pools: they do not \
                          exclude each other",
                     );
