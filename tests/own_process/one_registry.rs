@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use redlock_runtime::config::RestartCheck;
+use redlock_runtime::error::ProblemKind;
 use redlock_runtime::{Config, LockError, Redlock, init, redlock};
 use redlock_tests::{Lines, Nodes, http_post};
 use tokio::sync::OnceCell;
@@ -100,6 +101,7 @@ async fn a_second_init_is_refused() {
         .map(|_| ())
         .unwrap_err();
     assert!(error.to_string().contains("running already"), "{error}");
+    assert_eq!(error.problems()[0].kind, ProblemKind::AlreadyRunning);
     tracing::info!("refused");
     let text = lines.text();
     assert!(text.contains("refused"), "{text}");

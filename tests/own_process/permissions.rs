@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use redlock_runtime::config::RestartCheck;
+use redlock_runtime::error::ProblemKind;
 use redlock_runtime::{Config, LockError, init, redlock};
 use redlock_tests::Nodes;
 
@@ -37,13 +38,18 @@ async fn init_names_the_commands_that_a_pool_has_to_allow() {
 
     let refused = init(config.clone()).await.map(|_| ()).unwrap_err();
     let all = "ACL SETUSER locker +zadd +zscore +zrem +zremrangebyscore +zrange";
+    let [problem] = refused.problems() else {
+        panic!("{refused}");
+    };
+    assert_eq!(problem.kind, ProblemKind::Denied);
+    assert_eq!(problem.site.as_deref(), Some("permissions::shows"));
     assert_eq!(
-        refused.problems(),
-        [format!(
-            "`permissions::shows` (tests/own_process/permissions.rs:12:1) takes a read lock, and 3 of its 3 pools do not \
+        problem.to_string(),
+        format!(
+            "`permissions::shows` (tests/own_process/permissions.rs:13:1) takes a read lock, and 3 of its 3 pools do not \
              allow their user the commands that this needs; run on `a`: {all}; on `b`: {all}; on `c`: \
              ACL SETUSER locker +zrem",
-        )]
+        )
     );
     nodes[0].command(all.split(' '));
     nodes[2].command(["ACL", "SETUSER", "locker", "+zrem"]);

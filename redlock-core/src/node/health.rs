@@ -60,7 +60,7 @@ pub struct ClockOffset {
 
 impl NodeErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: &[Self] = &[
         Self::NotConnected,
         Self::Denied,
         Self::Disconnected,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::SETTINGS;
 use super::pool_config::PoolConfig;
+use crate::error::{Problem, ProblemKind};
 use crate::parameters::LockOptions;
 use crate::text::{ShownName, did_you_mean};
 
@@ -126,8 +127,8 @@ pub(super) fn sections_of_variables() -> impl Iterator<Item = (&'static str, Vec
     sections().filter(|(section, _)| *section != "sites")
 }
 
-/// Returns the mistake of an unknown `key`, which its table does not have.
-pub(super) fn unknown(table: &KeyPath, key: &str) -> String {
+/// Returns the problem of an unknown `key`, which its table does not have.
+pub(super) fn unknown(table: &KeyPath, key: &str) -> Problem {
     let section = table.section;
     let mut known = keys_of(section);
     if section.is_empty() {
@@ -143,11 +144,9 @@ pub(super) fn unknown(table: &KeyPath, key: &str) -> String {
     } else {
         did_you_mean(key, known)
     };
-    format!(
-        "unknown key `{}`{}{advice}",
-        ShownName(key),
-        table.in_table()
-    )
+    let (shown, table) = (ShownName(key), table.in_table());
+    let text = format!("unknown key `{shown}`{table}{advice}");
+    Problem::new(ProblemKind::UnknownKey, text)
 }
 
 /// Returns the right place of a misplaced key.
@@ -175,7 +174,7 @@ pub(super) fn variable(section: &str, name: &str, key: &str) -> String {
 /// What was meant, if there is no such variable.
 pub(super) fn of_variable(
     variable_name: &str,
-) -> Result<(&'static str, &str, &'static str), String> {
+) -> Result<(&'static str, &str, &'static str), Problem> {
     for (section, keys) in sections_of_variables() {
         for key in keys {
             if !has_names(section) {
@@ -194,7 +193,8 @@ pub(super) fn of_variable(
         }
     }
     let meant = meant_by_variable(variable_name);
-    Err(format!("there is no such variable{meant}"))
+    let text = format!("there is no such variable{meant}");
+    Err(Problem::new(ProblemKind::UnknownKey, text))
 }
 
 /// Returns what was meant. A variable may lack its section, or, if it is about a pool, the name or the key.

@@ -194,7 +194,7 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// [`ConfigError`] with every mistake, if the file cannot be read, if the file or a variable has something
+    /// [`ConfigError`] with every problem, if the file cannot be read, if the file or a variable has something
     /// unknown or wrong, or if there is no pool.
     pub fn load() -> Result<Self, ConfigError> {
         let mut reader = ConfigReader::over(Self::new());
@@ -212,7 +212,7 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// [`ConfigError`] with every mistake and its place in the text.
+    /// [`ConfigError`] with every problem and its place in the text.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let mut reader = ConfigReader::over(Self::new());
         reader.read_toml("", text);
@@ -227,7 +227,7 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// [`ConfigError`] if the file cannot be read, or with every mistake and its place in the file.
+    /// [`ConfigError`] if the file cannot be read, or with every problem and its place in the file.
     pub fn with_file(self, path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let mut reader = ConfigReader::over(self);
         reader.read_file(path.as_ref());
@@ -242,7 +242,7 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// [`ConfigError`] with every mistake and the variable's name.
+    /// [`ConfigError`] with every problem and the variable's name.
     pub fn with_env<K, V>(
         self,
         variables: impl IntoIterator<Item = (K, V)>,

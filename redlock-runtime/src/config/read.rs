@@ -1,4 +1,4 @@
-//! Reads a configuration from a file and from variables, and finds all mistakes of both.
+//! Reads a configuration from a file and from variables, and finds all problems of both.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -10,14 +10,15 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::Config;
 use super::check::{A_POOL, no_pools};
 use super::keys::{self, CONFIG_FILE, DEFAULT_FILE, KeyPath, PREFIX};
-use crate::error::ConfigError;
+use crate::error::{ConfigError, Problem, ProblemKind};
 use crate::parameters::{LockOptions, RawValue};
 use crate::text::ShownName;
 
 /// A configuration while its sources are read. Each source overrides the sources before it.
+#[derive(Default)]
 pub(super) struct ConfigReader {
     config: Config,
-    mistakes: Vec<String>,
+    problems: Vec<Problem>,
     /// The keys that the present source has set so far.
     seen: BTreeSet<KeyPath>,
     /// True if a file is no TOML, so that it is unknown what it says.
@@ -28,9 +29,7 @@ impl ConfigReader {
     pub(super) fn over(config: Config) -> Self {
         Self {
             config,
-            mistakes: Vec::new(),
-            seen: BTreeSet::new(),
-            is_torn: false,
+            ..Self::default()
         }
     }
 
@@ -40,7 +39,8 @@ impl ConfigReader {
         match named.map(|(_, path)| Path::new(path)) {
             Some(path) if path.to_string_lossy().trim().is_empty() => {
                 let why = "it is blank; write the path of a file, or leave the variable out";
-                self.mistakes.push(format!("{CONFIG_FILE}: {why}"));
+                self.problems
+                    .push(Problem::invalid(why).at(CONFIG_FILE.to_owned()));
             }
             Some(path) => self.read_file(path),
             None if Path::new(DEFAULT_FILE).exists() => self.read_file(DEFAULT_FILE.as_ref()),
@@ -51,11 +51,13 @@ impl ConfigReader {
 
     /// Reads the TOML file at `path`.
     pub(super) fn read_file(&mut self, path: &Path) {
-        let shown = path.to_string_lossy();
-        let shown = format!("{}: ", ShownName(&shown));
+        let shown = ShownName(&path.to_string_lossy()).to_string();
         match std::fs::read_to_string(path) {
-            Ok(text) => self.read_toml(&shown, &text),
-            Err(error) => self.mistakes.push(format!("{shown}{error}")),
+            Ok(text) => self.read_toml(&format!("{shown}: "), &text),
+            Err(error) => {
+                let problem = Problem::new(ProblemKind::Unreadable, error.to_string());
+                self.problems.push(problem.at(shown));
+            }
         }
     }
 
@@ -67,7 +69,7 @@ impl ConfigReader {
             reader: self,
             file,
             ends: &ends,
-            mistakes: Vec::new(),
+            problems: Vec::new(),
         };
         match DeTable::parse(text) {
             Ok(top) => walk.top(top.get_ref()),
@@ -75,14 +77,15 @@ impl ConfigReader {
                 walk.reader.is_torn = true;
                 let line = walk.line(error.span().map_or(0, |span| span.start));
                 // The text names the expected token, and not what is there.
-                walk.mistakes.push((line, error.message().to_owned()));
+                let problem = Problem::new(ProblemKind::Unreadable, error.message());
+                walk.problems.push((line, problem));
             }
         }
-        let mut mistakes = walk.mistakes;
-        mistakes.sort();
-        let mistakes = mistakes.iter();
-        self.mistakes
-            .extend(mistakes.map(|(line, why)| format!("{file}line {line}: {why}")));
+        let mut problems = walk.problems;
+        problems.sort_by_key(|(line, _)| *line);
+        let problems = problems.into_iter();
+        self.problems
+            .extend(problems.map(|(line, problem)| problem.at(format!("{file}line {line}"))));
     }
 
     /// Reads the library's variables, and skips all others.
@@ -101,15 +104,16 @@ impl ConfigReader {
             let Some(name) = name.filter(is_ours) else {
                 continue;
             };
-            if let Err(why) = self.read_variable(name, &value) {
-                self.mistakes.push(format!("{}: {why}", ShownName(name)));
+            if let Err(problem) = self.read_variable(name, &value) {
+                self.problems.push(problem.at(ShownName(name).to_string()));
             }
         }
     }
 
-    fn read_variable(&mut self, variable: &str, value: &OsStr) -> Result<(), String> {
+    fn read_variable(&mut self, variable: &str, value: &OsStr) -> Result<(), Problem> {
         let (section, name, key) = keys::of_variable(variable)?;
-        let value = value.to_str().ok_or("the value is not UTF-8")?;
+        let value = value.to_str();
+        let value = value.ok_or_else(|| Problem::invalid("the value is not UTF-8"))?;
         let key = match section {
             "pools" => KeyPath::new(section, &self.config.pool_spelled(name)?, key),
             _ => KeyPath::new(section, name, key),
@@ -119,7 +123,8 @@ impl ConfigReader {
         } else {
             RawValue::Text(value)
         };
-        self.enter(key, &raw, ShownName(variable).to_string())
+        let entered = self.enter(key, &raw, ShownName(variable).to_string());
+        entered.map_err(Problem::invalid)
     }
 
     /// Takes over what a source says, at `place`.
@@ -140,20 +145,20 @@ impl ConfigReader {
     /// Returns the configuration, after one source of several.
     ///
     /// # Errors
-    /// Every mistake of the source.
+    /// Every problem of the source.
     pub(super) fn finish(self) -> Result<Config, ConfigError> {
-        ConfigError::unless_empty(&self.mistakes).map(|()| self.config)
+        Problem::none_of(self.problems, ConfigError).map(|()| self.config)
     }
 
-    /// Returns the configuration, after all sources. With one mistake, everything else that a start would refuse is
+    /// Returns the configuration, after all sources. With one problem, everything else that a start would refuse is
     /// reported too; without any, code may still complete the configuration.
     ///
     /// # Errors
-    /// Every mistake, and the lack of pools.
+    /// Every problem, and the lack of pools.
     pub(super) fn finish_load(mut self) -> Result<Config, ConfigError> {
-        match (self.mistakes.is_empty(), self.config.pools.is_empty()) {
-            (true, true) => self.mistakes.push(no_pools()),
-            (false, false) if !self.is_torn => drop(self.config.check(&mut self.mistakes)),
+        match (self.problems.is_empty(), self.config.pools.is_empty()) {
+            (true, true) => self.problems.push(no_pools()),
+            (false, false) if !self.is_torn => drop(self.config.check(&mut self.problems)),
             _ => {}
         }
         self.finish()
@@ -175,18 +180,21 @@ impl Config {
     ///
     /// # Errors
     /// If it fits two pools.
-    fn pool_spelled(&self, spelled: &str) -> Result<String, String> {
+    fn pool_spelled(&self, spelled: &str) -> Result<String, Problem> {
         let spelled = spelled.to_ascii_lowercase();
         let fits = |name: &&String| name.to_ascii_lowercase().replace('-', "_") == spelled;
         let fitting: Vec<_> = self.pools.keys().filter(fits).collect();
         match *fitting {
             [] => Ok(spelled),
             [name] => Ok(name.clone()),
-            [one, other, ..] => Err(format!(
-                "it fits the pools `{}` and `{}`; give one of them a name that differs in more than case, `-` and `_`",
-                ShownName(one),
-                ShownName(other),
-            )),
+            [one, other, ..] => {
+                let text = format!(
+                    "it fits the pools `{}` and `{}`; give one of them a name that differs in more than case, `-` and `_`",
+                    ShownName(one),
+                    ShownName(other),
+                );
+                Err(Problem::new(ProblemKind::UnknownPool, text).of_pools([&**one, other]))
+            }
         }
     }
 }
@@ -198,7 +206,7 @@ struct Walk<'a> {
     /// The ends of all lines.
     ends: &'a [usize],
     /// Each with its line.
-    mistakes: Vec<(usize, String)>,
+    problems: Vec<(usize, Problem)>,
 }
 
 impl Walk<'_> {
@@ -230,7 +238,7 @@ impl Walk<'_> {
         let DeValue::Table(keys) = value else {
             let right = if table.section == "pools" { A_POOL } else { "" };
             let why = format!("{}: expected a table{right}", table.table());
-            self.mistakes.push((line, why));
+            self.problems.push((line, Problem::invalid(why)));
             return;
         };
         let place = format!("{}line {line}", self.file);
@@ -249,11 +257,11 @@ impl Walk<'_> {
                 let key = table.sibling(known);
                 let place = format!("{}line {line}", self.file);
                 let entered = self.reader.enter(key.clone(), &raw_value(value), place);
-                entered.map_err(|why| format!("{key}: {why}"))
+                entered.map_err(|why| Problem::invalid(format!("{key}: {why}")))
             }
         };
-        if let Err(why) = entered {
-            self.mistakes.push((line, why));
+        if let Err(problem) = entered {
+            self.problems.push((line, problem));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The keys, both ways to say them, and what is said of mistakes.
 
 mod guide;
+mod kinds;
 
 use super::keys::{has_names, sections, variable};
 use super::*;

@@ -1,8 +1,9 @@
 //! The errors of a locked function, of a configuration, and of a start.
-//! [`LockError::kind`] says what happened, and the other types are the details.
+//! [`LockError::kind`], [`Problem::kind`] and [`NotReady::kind`] say what happened, and the other types are the details.
 
 mod context;
 mod from_core;
+mod problem;
 mod response;
 mod start;
 
@@ -20,8 +21,9 @@ pub use redlock_core::error::{
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub(crate) use context::{HolderHere, RegistryContext};
+pub use problem::{Problem, ProblemKind};
 pub(crate) use response::DEFAULT_CONTENDED_STATUS;
-pub use start::{ConfigError, InitError, NotReady};
+pub use start::{ConfigError, InitError, NotReady, NotReadyKind};
 
 use crate::site::Site;
 

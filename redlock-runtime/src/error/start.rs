@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-/// Why [`init`](crate::init()) refused to start: every problem that was found, each with its fix.
+use super::Problem;
+use crate::health::PoolHealth;
+
+/// Why [`init`](crate::init()) refused to start: every problem that was found, each with its kind and its fix.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -14,71 +17,63 @@ use std::fmt;
 /// # }
 /// ```
 #[derive(Clone, thiserror::Error)]
-#[error("redlock cannot start: {}", joined(.problems))]
-pub struct InitError {
-    pub(crate) problems: Vec<String>,
-}
+#[error("redlock cannot start: {}", joined(.0))]
+pub struct InitError(pub(crate) Vec<Problem>);
 
 impl InitError {
-    pub(crate) fn one(problem: impl Into<String>) -> Self {
-        Self {
-            problems: vec![problem.into()],
-        }
-    }
-
-    /// # Errors
-    /// The error with these problems, if there are any.
-    pub(crate) fn unless_empty(problems: Vec<String>) -> Result<(), Self> {
-        match &*problems {
-            [] => Ok(()),
-            _ => Err(Self { problems }),
-        }
-    }
-
-    /// Returns the problems, one text each.
+    /// Returns the problems, of which there is at least one.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # use redlock_runtime::{Config, Redlock};
+    /// use redlock_runtime::error::ProblemKind;
+    ///
     /// let config = Config::new().pool("a", "memory://a").pool("b", "memory://a");
     /// let refused = Redlock::start(config).await.unwrap_err();
-    /// assert_eq!(refused.problems().len(), 1);
+    /// for problem in refused.problems() {
+    ///     assert_eq!(problem.kind, ProblemKind::RefusedServer);
+    /// }
     /// # }
     /// ```
-    pub fn problems(&self) -> &[String] {
-        &self.problems
+    pub fn problems(&self) -> &[Problem] {
+        &self.0
     }
 }
 
-/// Why a configuration could not be read: every mistake, with its place and its fix. Shows no password.
+/// Why a configuration could not be read: every problem, with its kind, its place and its fix. Shows no password.
 ///
 /// ```
 /// let refused = redlock_runtime::Config::from_toml("[waiting]\nmost = 3").unwrap_err();
 /// println!("{refused}");
 /// ```
 #[derive(Clone, thiserror::Error)]
-#[error("redlock's configuration: {0}")]
-pub struct ConfigError(String);
+#[error("redlock's configuration: {}", joined(.0))]
+pub struct ConfigError(pub(crate) Vec<Problem>);
 
 impl ConfigError {
-    /// # Errors
-    /// The error with these mistakes, if there are any.
-    pub(crate) fn unless_empty(mistakes: &[String]) -> Result<(), Self> {
-        match mistakes {
-            [] => Ok(()),
-            mistakes => Err(Self(joined(mistakes))),
-        }
+    /// Returns the problems, of which there is at least one.
+    ///
+    /// ```
+    /// use redlock_runtime::error::ProblemKind;
+    ///
+    /// let refused = redlock_runtime::Config::from_toml("max_ttl = 'long'\nttl = '5s'").unwrap_err();
+    /// let kinds: Vec<_> = refused.problems().iter().map(|problem| problem.kind).collect();
+    /// assert_eq!(kinds, [ProblemKind::InvalidValue, ProblemKind::UnknownKey]);
+    /// ```
+    pub fn problems(&self) -> &[Problem] {
+        &self.0
     }
 }
 
 /// Returns the first problems as one text: a file of another kind is full of them.
-fn joined(problems: &[String]) -> String {
+fn joined(problems: &[Problem]) -> String {
     const MOST_PROBLEMS: usize = 12;
-    let mut text = problems[..problems.len().min(MOST_PROBLEMS)].join("; ");
-    if problems.len() > MOST_PROBLEMS {
-        text = format!("{text}; and {} more", problems.len() - MOST_PROBLEMS);
+    let first = problems.iter().take(MOST_PROBLEMS).map(Problem::to_string);
+    let text = first.collect::<Vec<_>>().join("; ");
+    match problems.len().saturating_sub(MOST_PROBLEMS) {
+        0 => text,
+        more => format!("{text}; and {more} more"),
     }
-    text
 }
 
 /// The reason why [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
@@ -95,13 +90,79 @@ fn joined(problems: &[String]) -> String {
 /// # Ok(()) }
 /// ```
 #[derive(Clone, thiserror::Error)]
-#[error("not ready: {0}")]
-pub struct NotReady(pub(crate) String);
+#[error("not ready: {text}")]
+pub struct NotReady {
+    kind: NotReadyKind,
+    text: String,
+}
+
+impl NotReady {
+    pub(crate) fn new(kind: NotReadyKind, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { kind, text }
+    }
+
+    /// Returns why locks cannot be expected, with the details.
+    ///
+    /// ```
+    /// use redlock_runtime::error::{NodeErrorKind, NotReady, NotReadyKind};
+    /// use redlock_runtime::health::NodeStatus;
+    ///
+    /// /// True if the program should wait on, because a pool may vote by itself.
+    /// fn waits_on(error: &NotReady) -> bool {
+    ///     let NotReadyKind::TooFewVotes(abstaining) = error.kind() else {
+    ///         return false;
+    ///     };
+    ///     let for_a_person = [NodeErrorKind::Denied, NodeErrorKind::Refused];
+    ///     abstaining.iter().any(|pool| match &pool.status {
+    ///         NodeStatus::Abstaining(reason) => !for_a_person.contains(&reason.kind()),
+    ///         _ => true,
+    ///     })
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # let redlock = Redlock::start(Config::new().pool("a", "redis://127.0.0.1:1")).await?;
+    /// # let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
+    /// # assert!(waits_on(&error));
+    /// # Ok(()) }
+    /// ```
+    pub fn kind(&self) -> &NotReadyKind {
+        &self.kind
+    }
+}
+
+/// Why locks cannot be expected.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use redlock_runtime::{Config, Redlock, error::NotReadyKind};
+/// # let redlock = Redlock::start(Config::new().pool("a", "redis://127.0.0.1:1")).await?;
+/// let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
+/// match error.kind() {
+///     NotReadyKind::TooFewVotes(abstaining) => {
+///         for pool in abstaining {
+///             println!("{}: {:?}", pool.pool, pool.status);
+///         }
+///     }
+///     other => println!("end the program: {other:?}"),
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum NotReadyKind {
+    /// Too few default pools vote, because these abstain. The reason of each tells whether to wait on or to page somebody.
+    TooFewVotes(Vec<PoolHealth>),
+    /// A shutdown has begun. End the program.
+    ShuttingDown,
+    /// The process was forked after the start of the registry. Call [`init`](crate::init()) after the fork.
+    Forked,
+}
 
 macro_rules! debug_as_text {
     ($($error:ty),+) => {
         $(
-            /// The text too: it is what a `main` that returns the error prints.
+            /// Writes the text, because a `main` that returns the error prints its `Debug`.
             impl fmt::Debug for $error {
                 fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     fmt::Display::fmt(self, f)

@@ -5,7 +5,7 @@ use actix_web::error::InternalError;
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
 
-use super::{CONTENT_TYPE, Problem};
+use super::{CONTENT_TYPE, ProblemJson};
 use crate::attribute::from_lock_error::FromLockError;
 use crate::attribute::handler_response::responder::IsResponse;
 use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
@@ -29,7 +29,7 @@ impl ResponseError for LockError {
     }
 
     fn error_response(&self) -> HttpResponse {
-        let problem = Problem::of(self, reason_of);
+        let problem = ProblemJson::of(self, reason_of);
         let mut response = HttpResponse::build(self.status_code());
         response.insert_header((header::CONTENT_TYPE, CONTENT_TYPE));
         if let Some(seconds) = problem.retry_after {
@@ -76,7 +76,7 @@ impl From<LockError> for HttpResponse {
 /// ```
 impl From<LockError> for InternalError<String> {
     fn from(error: LockError) -> Self {
-        let problem = Problem::of(&error, reason_of);
+        let problem = ProblemJson::of(&error, reason_of);
         Self::new(problem.detail.to_owned(), error.status_code())
     }
 }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::{CONTENT_TYPE, Problem, log_internal};
+use super::{CONTENT_TYPE, ProblemJson, log_internal};
 use crate::attribute::from_lock_error::FromLockError;
 use crate::attribute::handler_response::into_response::IsResponse;
 use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
@@ -24,7 +24,7 @@ use crate::error::LockError;
 /// ```
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
-        let problem = Problem::of(&self, reason_of);
+        let problem = ProblemJson::of(&self, reason_of);
         let mut response = Response::new(Body::from(problem.body));
         *response.status_mut() = status_of(&self);
         let headers = response.headers_mut();
@@ -100,7 +100,7 @@ impl From<LockError> for StatusCode {
 /// ```
 impl From<LockError> for (StatusCode, String) {
     fn from(error: LockError) -> Self {
-        let problem = Problem::of(&error, reason_of);
+        let problem = ProblemJson::of(&error, reason_of);
         (status_of(&error), problem.detail.to_owned())
     }
 }

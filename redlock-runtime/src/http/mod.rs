@@ -16,13 +16,13 @@ use crate::telemetry::kind_of;
 pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 
 /// The part of an error that an HTTP client may know. It names no resource, holder, pool or node.
-pub(crate) struct Problem {
+pub(crate) struct ProblemJson {
     pub(crate) retry_after: Option<u64>,
     pub(crate) detail: &'static str,
     pub(crate) body: String,
 }
 
-impl Problem {
+impl ProblemJson {
     /// Makes the problem of an error, and logs the error. `reason_of` is the framework's list of the phrases of statuses.
     pub(crate) fn of(error: &LockError, reason_of: fn(u16) -> Option<&'static str>) -> Self {
         let (status, detail) = (error.http_status(), error.public_message());

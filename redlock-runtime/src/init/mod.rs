@@ -12,7 +12,7 @@ use redlock_core::targets;
 use redlock_core::{IoThread, MemoryNode, Node, RedisNode};
 
 use crate::config::{CheckedConfig, Config, MakeNode, PoolAddress, check_logins, check_servers};
-use crate::error::InitError;
+use crate::error::{InitError, Problem, ProblemKind};
 use crate::registry::io_thread::io_thread;
 use crate::registry::pools::PoolNode;
 use crate::registry::{Registry, RegistryShared, scope, signal};
@@ -59,7 +59,8 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
     let registry = Registry::start(&checked).await?;
     // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
     if !scope::set_global(registry.clone()) {
-        return Err(InitError::one(RUNNING));
+        let problem = Problem::new(ProblemKind::AlreadyRunning, RUNNING);
+        return Err(InitError(vec![problem]));
     }
     Ok(Redlock { registry })
 }
@@ -67,8 +68,10 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
 impl Registry {
     /// Starts the registry of a checked configuration.
     async fn start(checked: &CheckedConfig) -> Result<Self, InitError> {
-        let io = io_thread()
-            .map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
+        let io = io_thread().map_err(|error| {
+            let text = format!("the I/O thread cannot start: {error}");
+            InitError(vec![Problem::new(ProblemKind::NoThread, text)])
+        })?;
         let options = redis_options(checked);
         let nodes = start_nodes(checked, &options, io)?;
         for server in &nodes.servers {
@@ -191,7 +194,7 @@ fn start_nodes(
         };
         started.by_pool.insert(name.clone(), node);
     }
-    InitError::unless_empty(problems).map(|()| started)
+    Problem::none_of(problems, InitError).map(|()| started)
 }
 
 /// Returns the node that the user's code makes for a pool.
@@ -199,19 +202,21 @@ fn start_nodes(
 /// # Errors
 /// The problem, if the code fails, or if the node has another name. A set with two nodes of one name could have one node
 /// twice.
-fn make_node(pool: &str, make: &MakeNode, io: &IoThread) -> Result<Arc<dyn Node>, String> {
+fn make_node(pool: &str, make: &MakeNode, io: &IoThread) -> Result<Arc<dyn Node>, Problem> {
     let node = make(io.environment()).map_err(|error| {
         let why = shown_text(&error.to_string());
-        format!("the node of the pool `{pool}` cannot be made: {why}")
+        let text = format!("the node of the pool `{pool}` cannot be made: {why}");
+        Problem::new(ProblemKind::NodeNotMade, text).of_pools([pool])
     })?;
     let name = node.name();
     if name == pool {
         return Ok(node);
     }
-    Err(format!(
+    let text = format!(
         "the node of the pool `{pool}` says that its name is `{}`; a node has the name of its pool",
         ShownName(name),
-    ))
+    );
+    Err(Problem::invalid(text).of_pools([pool]))
 }
 
 /// Returns the options of one pool's node.

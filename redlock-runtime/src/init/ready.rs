@@ -8,7 +8,7 @@ use redlock_core::internal::{FORKED, is_forked};
 use redlock_core::node::NodeStatus;
 
 use super::Redlock;
-use crate::error::NotReady;
+use crate::error::{NotReady, NotReadyKind};
 use crate::registry::Registry;
 
 /// The pause between two looks at the nodes. A look asks no server.
@@ -41,14 +41,15 @@ impl Redlock {
     /// Dropping the future has no effect.
     pub async fn ready(&self, timeout: Duration) -> Result<(), NotReady> {
         if is_forked() {
-            return Err(NotReady(FORKED.into()));
+            return Err(NotReady::new(NotReadyKind::Forked, FORKED));
         }
         let registry = &self.registry;
         let clock = &registry.shared.environment.clock;
         let deadline = clock.now().saturating_add(timeout);
         loop {
             if registry.is_closing() {
-                return Err(NotReady("the shutdown has begun".into()));
+                let why = "the shutdown has begun";
+                return Err(NotReady::new(NotReadyKind::ShuttingDown, why));
             }
             if registry.votes().suffice() {
                 return Ok(());
@@ -56,7 +57,13 @@ impl Redlock {
             let now = clock.now();
             if now >= deadline {
                 let (votes, timeout) = (votes_of(registry), Brief(timeout));
-                return Err(NotReady(format!("{votes}; gave up after {timeout}")));
+                let mut pools = registry.health();
+                pools.retain(|pool| pool.is_default && !pool.is_voting());
+                let kind = NotReadyKind::TooFewVotes(pools);
+                return Err(NotReady::new(
+                    kind,
+                    format!("{votes}; gave up after {timeout}"),
+                ));
             }
             clock
                 .sleep_until(now.saturating_add(PAUSE).min(deadline))

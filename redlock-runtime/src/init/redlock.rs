@@ -152,6 +152,7 @@ impl Drop for Redlock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::NotReadyKind;
     use crate::registry::signal::shutdown_signal;
 
     #[test]
@@ -167,5 +168,15 @@ mod tests {
             registry.scope(shutdown_signal()).await;
             redlock.shutdown().await;
         });
+    }
+
+    #[tokio::test]
+    async fn no_program_waits_for_votes_once_a_shutdown_has_begun() {
+        let config = Config::new().pool("a", "memory://a");
+        let redlock = Redlock::start(config).await.unwrap();
+        shutdown::begin(redlock.registry());
+        let refused = redlock.ready(Duration::MAX).await.unwrap_err();
+        let is_shutting_down = matches!(refused.kind(), NotReadyKind::ShuttingDown);
+        assert!(is_shutting_down, "{refused}");
     }
 }

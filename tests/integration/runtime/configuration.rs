@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use redlock_runtime::config::RestartCheck;
+use redlock_runtime::error::{NodeErrorKind, NotReadyKind, ProblemKind};
+use redlock_runtime::health::NodeStatus;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
@@ -167,7 +169,8 @@ async fn a_start_without_a_majority_that_lets_us_in_is_refused() {
     };
     let urls = nodes.urls();
     let error = start([urls[0].clone(), wrong(&urls[1]), without.clone()]).await;
-    let error = error.unwrap_err().to_string();
+    let refused = error.unwrap_err();
+    let error = refused.to_string();
     assert!(
         error.contains("2 of 3 default pools cannot be used as they are configured"),
         "{error}"
@@ -178,6 +181,11 @@ async fn a_start_without_a_majority_that_lets_us_in_is_refused() {
         "{error}"
     );
     assert!(!error.contains("wr0ng"), "{error}");
+    let [problem] = refused.problems() else {
+        panic!("{refused}");
+    };
+    assert_eq!(problem.kind, ProblemKind::Denied);
+    assert_eq!(problem.pools, ["b", "c"]);
 
     // Calls get their locks from the others: a warning.
     let redlock = start([urls[0].clone(), urls[1].clone(), wrong(&urls[2])]).await;
@@ -190,7 +198,38 @@ async fn a_start_without_a_majority_that_lets_us_in_is_refused() {
     nodes[0].kill();
     nodes[1].kill();
     let redlock = start([urls[0].clone(), urls[1].clone(), wrong(&urls[2])]).await;
-    assert!(!redlock.unwrap().registry().is_ready());
+    let error = redlock.unwrap().ready(Duration::ZERO).await.unwrap_err();
+    let NotReadyKind::TooFewVotes(abstaining) = error.kind() else {
+        panic!("{error}");
+    };
+    let reasons = abstaining.iter().map(|pool| match &pool.status {
+        NodeStatus::Abstaining(reason) => (&*pool.pool, reason.kind()),
+        _ => panic!("{pool:?}"),
+    });
+    let expected = [
+        ("a", NodeErrorKind::NotConnected),
+        ("b", NodeErrorKind::NotConnected),
+        ("c", NodeErrorKind::Denied),
+    ];
+    assert_eq!(reasons.collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn a_server_that_evicts_keys_is_refused_with_its_pool() {
+    let options = NodeOptions::default()
+        .arg("maxmemory", "50mb")
+        .arg("maxmemory-policy", "allkeys-lru");
+    let node = RedisNode::start_with(options).await;
+    let config = Config::new().pool("a", node.url());
+    let refused = Redlock::start(config.connect_timeout(SOON)).await;
+    let refused = refused.unwrap_err();
+    let [problem] = refused.problems() else {
+        panic!("{refused}");
+    };
+    assert_eq!(problem.kind, ProblemKind::RefusedServer);
+    assert_eq!(problem.pools, ["a"]);
+    let text = problem.to_string();
+    assert!(text.contains("allkeys-lru"), "{text}");
 }
 
 #[tokio::test]

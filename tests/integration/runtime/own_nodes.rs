@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use redlock_runtime::error::{Problem, ProblemKind};
 use redlock_runtime::node::{EpochListener, Node, NodeStatus, Submission, Watch};
 use redlock_runtime::registry::MemoryNode;
 use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
@@ -59,7 +60,7 @@ fn with_node(config: Config, name: &'static str, calls: &Calls) -> Config {
 }
 
 /// Returns the problems of a start that is refused.
-async fn problems(config: Config) -> Vec<String> {
+async fn problems(config: Config) -> Vec<Problem> {
     let refused = Redlock::start(config).await.unwrap_err();
     refused.problems().to_vec()
 }
@@ -112,13 +113,16 @@ async fn a_node_that_cannot_be_made_fails_the_start() {
             Err("no answer of etcd://locker:s3cret@host within 2 s".into())
         })
         .pool_node("b", |_| Err("no\nfile".into()));
+    let problems = problems(config).await;
     assert_eq!(
-        problems(config).await,
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
             "the node of the pool `a` cannot be made: no answer of (a URL, which is not shown) within 2 s",
             "the node of the pool `b` cannot be made: no file",
         ]
     );
+    assert_eq!(problems[1].kind, ProblemKind::NodeNotMade);
+    assert_eq!(problems[1].pools, ["b"]);
 }
 
 #[tokio::test]
@@ -126,7 +130,10 @@ async fn a_node_with_the_name_of_another_pool_is_refused() {
     let config = with_node_called(Config::new(), "a", "b", &Calls::default());
     let expected =
         "the node of the pool `a` says that its name is `b`; a node has the name of its pool";
-    assert_eq!(problems(config).await, [expected]);
+    let problems = problems(config).await;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].to_string(), expected);
+    assert_eq!(problems[0].kind, ProblemKind::InvalidValue);
 }
 
 #[tokio::test]
@@ -144,7 +151,8 @@ async fn a_refused_configuration_makes_no_node() {
         .password_file("a", "password");
     let problems = problems(config).await;
     assert_eq!(problems.len(), 1, "{problems:?}");
-    assert!(problems[0].contains("`password_file` are for the URL of a server"));
+    let text = problems[0].to_string();
+    assert!(text.contains("`password_file` are for the URL of a server"));
 }
 
 #[tokio::test]

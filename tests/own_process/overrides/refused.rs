@@ -33,7 +33,7 @@ async fn refusal(config: Config) -> InitError {
 async fn problem(config: Config) -> String {
     let refused = refusal(config).await;
     assert_eq!(refused.problems().len(), 1, "{refused}");
-    refused.problems()[0].clone()
+    refused.problems()[0].to_string()
 }
 
 fn of(name: &str, site: SiteConfig) -> Config {

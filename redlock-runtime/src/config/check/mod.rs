@@ -13,7 +13,7 @@ mod values;
 use std::collections::BTreeMap;
 
 use super::{Config, PoolAddress};
-use crate::error::InitError;
+use crate::error::{InitError, Problem};
 use crate::site::{Site, sites};
 
 pub(crate) use servers::{check_logins, check_servers};
@@ -52,6 +52,6 @@ impl CheckedConfig {
             checked.sites = all;
             checked.check_sites(&mut problems);
         }
-        InitError::unless_empty(problems).map(|()| checked)
+        Problem::none_of(problems, InitError).map(|()| checked)
     }
 }

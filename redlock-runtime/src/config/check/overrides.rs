@@ -3,23 +3,25 @@
 use std::collections::BTreeMap;
 
 use crate::config::Config;
+use crate::error::{Problem, ProblemKind};
 use crate::site::{Site, sites};
 use crate::text::did_you_mean;
 
 /// Returns the function of each override. An override that fits none, or several, is a problem.
-pub(super) fn match_overrides(config: &Config, problems: &mut Vec<String>) -> Vec<&'static Site> {
+pub(super) fn match_overrides(config: &Config, problems: &mut Vec<Problem>) -> Vec<&'static Site> {
     let by_name = by_name(&sites());
     let mut overridden = Vec::new();
     for name in config.sites.keys() {
         let origin = config.origin_of(name);
+        let mut refuse = |why: String| {
+            let problem = Problem::new(ProblemKind::UnknownSite, format!("{origin} {why}"));
+            problems.push(problem.of_site(name));
+        };
         match by_name.get(name.as_str()).map(Vec::as_slice) {
             Some(&[site]) => overridden.push(site),
-            Some(sites) => problems.push(format!(
-                "{origin} fits several functions: {}",
-                listed(sites)
-            )),
-            None => problems.push(format!(
-                "{origin} fits no function under `#[redlock]` in this program{}",
+            Some(sites) => refuse(format!("fits several functions: {}", listed(sites))),
+            None => refuse(format!(
+                "fits no function under `#[redlock]` in this program{}",
                 did_you_mean(name, by_name.keys().copied()),
             )),
         }
@@ -28,13 +30,12 @@ pub(super) fn match_overrides(config: &Config, problems: &mut Vec<String>) -> Ve
 }
 
 /// Refuses functions that have one name: the configuration, logs and metrics cannot tell them apart.
-pub(super) fn check_names(sites: &[&'static Site], problems: &mut Vec<String>) {
+pub(super) fn check_names(sites: &[&'static Site], problems: &mut Vec<Problem>) {
     for (name, sites) in by_name(sites) {
         if sites.len() > 1 {
-            problems.push(format!(
-                "several functions have the name `{name}`: {}",
-                listed(&sites)
-            ));
+            let listed = listed(&sites);
+            let text = format!("several functions have the name `{name}`: {listed}");
+            problems.push(Problem::invalid(text).of_site(name));
         }
     }
 }

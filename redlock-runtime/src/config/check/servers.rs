@@ -9,17 +9,18 @@ use redlock_core::{Node, NodeSet, RedisNode};
 
 use super::CheckedConfig;
 use super::values::same_node;
-use crate::error::InitError;
+use crate::error::{InitError, Problem, ProblemKind};
 
 /// Refuses servers that a lock cannot rely on, two pools on one Cluster, and functions that the servers do not allow.
 pub(crate) fn check_servers(
     checked: &CheckedConfig,
     servers: &[Arc<RedisNode>],
 ) -> Result<(), InitError> {
-    let reasons = servers
-        .iter()
-        .filter_map(|server| abstains(&**server, NodeErrorKind::Refused));
-    let mut problems: Vec<_> = reasons.collect();
+    let refused = servers.iter().filter_map(|server| {
+        let reason = abstains(&**server, NodeErrorKind::Refused)?;
+        Some(Problem::new(ProblemKind::RefusedServer, reason).of_pools([server.name()]))
+    });
+    let mut problems: Vec<_> = refused.collect();
     for (index, one) in servers.iter().enumerate() {
         let same = servers[..index]
             .iter()
@@ -27,31 +28,31 @@ pub(crate) fn check_servers(
         problems.extend(same.map(|other| same_node(other.name(), one.name(), one.address())));
     }
     check_permissions(checked, servers, &mut problems);
-    InitError::unless_empty(problems)
+    Problem::none_of(problems, InitError)
 }
 
 /// Refuses the start if the default pools are no majority without those that refuse the login or the database, or
 /// have a certificate that is not trusted: no lock could ever be acquired. For a minority the log has a warning.
 pub(crate) fn check_logins(nodes: &NodeSet) -> Result<(), InitError> {
-    let denied: Vec<_> = nodes
-        .iter()
-        .filter_map(|node| {
-            let reason = abstains(&**node, NodeErrorKind::Denied)?;
-            Some(format!("{}: {reason}", node.name()))
-        })
-        .collect();
+    let denied = nodes.iter().filter_map(|node| {
+        let reason = abstains(&**node, NodeErrorKind::Denied)?;
+        Some((node.name(), format!("{}: {reason}", node.name())))
+    });
+    let (names, denied): (Vec<_>, Vec<_>) = denied.unzip();
     let needed = majority(nodes.len());
     if nodes.len() - denied.len() >= needed {
         return Ok(());
     }
-    Err(InitError::one(format!(
+    let text = format!(
         "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; mend \
          the URLs (a password without a user: redis://:password@host), the servers' ACLs or databases, or the \
          certificates (`tls_ca` names who issued them)",
         denied.len(),
         nodes.len(),
         denied.join("; "),
-    )))
+    );
+    let problem = Problem::new(ProblemKind::Denied, text).of_pools(names);
+    Err(InitError(vec![problem]))
 }
 
 /// Returns why the node abstains, if it does so for a reason of this kind.
@@ -67,7 +68,7 @@ fn abstains(node: &dyn Node, kind: NodeErrorKind) -> Option<String> {
 fn check_permissions(
     checked: &CheckedConfig,
     servers: &[Arc<RedisNode>],
-    problems: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
 ) {
     for site in &checked.sites {
         let kinds = checked.options_of(site).decided(false).kinds();
@@ -93,7 +94,8 @@ fn check_permissions(
             lacking.join("; "),
         );
         if names.len() - lacking.len() < majority(names.len()) {
-            problems.push(text);
+            let problem = Problem::new(ProblemKind::Denied, text);
+            problems.push(problem.of_site(site.name()));
         } else {
             tracing::warn!(target: targets::START, "{text}");
         }

@@ -9,16 +9,19 @@ use redlock_core::targets;
 use super::CheckedConfig;
 use super::overrides::check_names;
 use crate::config::SiteConfig;
+use crate::error::Problem;
 use crate::parameters::{LockOptions, Renewal, Wait, check_ttl};
 use crate::site::Site;
 
 impl CheckedConfig {
     /// Checks the functions that the configuration overrides.
-    pub(super) fn check_overrides(&self, problems: &mut Vec<String>) {
+    pub(super) fn check_overrides(&self, problems: &mut Vec<Problem>) {
         for &site in &self.sites {
             let origin = self.config.origin_of(site.name());
-            let mut refuse =
-                |why: &str| problems.push(format!("{site}, overridden by {origin}: {why}"));
+            let mut refuse = |problem: Problem| {
+                let problem = problem.under(format_args!("{site}, overridden by {origin}: "));
+                problems.push(problem.of_site(site.name()));
+            };
             let own = self.override_of(site);
             if let Some(names) = own.and_then(|own| own.pools.as_ref()) {
                 self.config.check_pool_names(names, &mut refuse);
@@ -26,40 +29,41 @@ impl CheckedConfig {
             // By the literal, the guard's type has a fencing token.
             let is_unfenced = own.is_some_and(|own| own.options.fencing == Some(false));
             if is_unfenced && site.options.fencing == Some(true) {
-                refuse(
+                refuse(Problem::invalid(
                     "`fencing = false` takes the token on which the body relies, as its attribute has the literal \
                      `fencing = true`; leave `fencing` out here, or write a constant there",
-                );
+                ));
             }
             if let Err(invalid) = self.check_values(site) {
-                refuse(&invalid.to_string());
+                refuse(Problem::invalid(invalid.to_string()));
             }
         }
     }
 
     /// Checks the other functions of the program.
-    pub(super) fn check_sites(&self, problems: &mut Vec<String>) {
+    pub(super) fn check_sites(&self, problems: &mut Vec<Problem>) {
         check_names(&self.sites, problems);
         self.warn_of_short_times("defaults", self.config.defaults);
         for site in &self.sites {
+            let mut refuse = |problem: Problem| problems.push(problem.of_site(site.name()));
             let own = self.override_of(site);
             let options = own.map_or(LockOptions::NONE, |own| own.options);
             self.warn_of_short_times(site, options.above(site.options));
             if own.is_none_or(|own| own.pools.is_none())
                 && let Some(names) = site.pools()
             {
-                let refuse = |why: &str| problems.push(format!("{site} {why}"));
-                self.config.check_pool_names(names, refuse);
+                self.config.check_pool_names(names, |problem| {
+                    refuse(problem.under(format_args!("{site} ")));
+                });
             }
             if site.name().is_empty() {
-                problems.push(format!(
-                    "{site}: `name` is empty; give it a name, or leave `name` out"
-                ));
+                let text = format!("{site}: `name` is empty; give it a name, or leave `name` out");
+                refuse(Problem::invalid(text));
             }
             if own.is_none()
                 && let Err(invalid) = self.check_values(site)
             {
-                problems.push(format!("{site}: {invalid}"));
+                refuse(Problem::invalid(format!("{site}: {invalid}")));
             }
         }
         self.warn_of_split_templates();

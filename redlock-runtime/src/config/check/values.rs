@@ -9,6 +9,7 @@ use redlock_core::restart_check::RestartCheck;
 
 use crate::config::keys::{KeyPath, is_bare};
 use crate::config::{Config, PoolAddress, PoolConfig};
+use crate::error::{Problem, ProblemKind};
 use crate::parameters::check_ttl;
 use crate::text::{ShownName, did_you_mean};
 
@@ -21,32 +22,36 @@ pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 impl Config {
     /// Checks everything that needs neither network nor functions. Returns the address of each pool that has a valid
     /// one.
-    pub(crate) fn check(&self, problems: &mut Vec<String>) -> BTreeMap<String, PoolAddress> {
+    pub(crate) fn check(&self, problems: &mut Vec<Problem>) -> BTreeMap<String, PoolAddress> {
         if self.pools.is_empty() {
             problems.push(no_pools());
         }
         let addresses = self.check_pools(problems);
-        self.check_settings(|key, why| problems.push(format!("{}{key}: {why}", self.place(key))));
+        self.check_settings(|key, why| {
+            let problem = Problem::invalid(format!("{key}: {why}"));
+            problems.push(problem.at(self.place(key)));
+        });
         self.check_default_pools(problems);
         // Time for cancelled bodies to end, and then for the nodes to confirm.
         let least = self.shutdown_grace.saturating_add(CONFIRMING * 2);
         if self.shutdown_deadline < least {
-            problems.push(format!(
-                "{}`deadline` in `[shutdown]`: {} is not 400 ms or more behind the end of `grace`, {}",
-                self.place(&KeyPath::new("shutdown", "", "deadline")),
+            let text = format!(
+                "`deadline` in `[shutdown]`: {} is not 400 ms or more behind the end of `grace`, {}",
                 Brief(self.shutdown_deadline),
                 Brief(self.shutdown_grace),
-            ));
+            );
+            let place = self.place(&KeyPath::new("shutdown", "", "deadline"));
+            problems.push(Problem::invalid(text).at(place));
         }
         self.check_defaults(problems);
         addresses
     }
 
-    /// Returns where a source sets `key`, or where the key's table begins; empty if code sets it.
-    pub(crate) fn place(&self, key: &KeyPath) -> String {
+    /// Returns where a source sets `key`, or where the key's table begins; `None` if code sets it.
+    pub(crate) fn place(&self, key: &KeyPath) -> Option<String> {
         let place = self.places.get(key);
         let place = place.or_else(|| self.places.get(&key.sibling("")));
-        place.map(|place| format!("{place}: ")).unwrap_or_default()
+        place.cloned()
     }
 
     /// Returns the text that names an override of a function.
@@ -57,7 +62,7 @@ impl Config {
         table.table() + &place.unwrap_or_default()
     }
 
-    fn check_pools(&self, problems: &mut Vec<String>) -> BTreeMap<String, PoolAddress> {
+    fn check_pools(&self, problems: &mut Vec<Problem>) -> BTreeMap<String, PoolAddress> {
         let mut addresses = BTreeMap::new();
         let mut by_server: BTreeMap<String, &str> = BTreeMap::new();
         let with_url = self.pools.iter().filter(|(_, pool)| pool.url.is_some());
@@ -65,10 +70,12 @@ impl Config {
         for (name, pool) in &self.pools {
             let shown = ShownName(name);
             let place = self.place(&KeyPath::new("pools", name, "url"));
+            let mut refuse = |problem: Problem| problems.push(problem.of_pools([&**name]));
             if name.is_empty() || name.len() > LONGEST_POOL_NAME || !is_bare(name) {
-                problems.push(format!(
-                    "{place}the pool name `{shown}` is not made of at most 64 letters, digits, `-` and `_`"
-                ));
+                let text = format!(
+                    "the pool name `{shown}` is not made of at most 64 letters, digits, `-` and `_`"
+                );
+                refuse(Problem::invalid(text).at(place.clone()));
             }
             let address = match pool.address() {
                 Some(Ok(address)) => address,
@@ -78,22 +85,22 @@ impl Config {
                     let is_about = |key: &&&'static str| text.contains(&format!("`{key}`"));
                     let key = PoolConfig::KEYS.iter().find(is_about).unwrap_or(&"url");
                     let place = self.place(&KeyPath::new("pools", name, key));
-                    problems.push(format!("{place}pool `{shown}`: {text}"));
+                    refuse(Problem::invalid(format!("pool `{shown}`: {text}")).at(place));
                     continue;
                 }
                 None => {
-                    problems.push(format!(
-                        "{place}there is no `url` for the pool `{shown}`; write it, set it by its variable, or mend the \
-                         name{}",
+                    let text = format!(
+                        "there is no `url` for the pool `{shown}`; write it, set it by its variable, or mend the name{}",
                         did_you_mean(name, with_url.iter().copied()),
-                    ));
+                    );
+                    refuse(Problem::new(ProblemKind::UnknownPool, text).at(place));
                     continue;
                 }
             };
             if let Some(server) = address.server()
                 && let Some(other) = by_server.insert(server.clone(), name)
             {
-                problems.push(place + &same_node(other, name, server));
+                problems.push(same_node(other, name, server).at(place));
             }
             self.check_pool(name, pool, &address, problems);
             addresses.insert(name.clone(), address);
@@ -107,11 +114,11 @@ impl Config {
         name: &str,
         pool: &PoolConfig,
         address: &PoolAddress,
-        problems: &mut Vec<String>,
+        problems: &mut Vec<Problem>,
     ) {
         let mut refuse = |key, why| {
-            let (place, name) = (self.place(&key), ShownName(name));
-            problems.push(format!("{place}the pool `{name}` {why}"));
+            let problem = Problem::invalid(format!("the pool `{}` {why}", ShownName(name)));
+            problems.push(problem.at(self.place(&key)).of_pools([name]));
         };
         if pool.trust_aof == Some(true) && !address.is_one_server() {
             refuse(
@@ -129,45 +136,49 @@ impl Config {
         }
     }
 
-    fn check_default_pools(&self, problems: &mut Vec<String>) {
+    fn check_default_pools(&self, problems: &mut Vec<Problem>) {
         if let Some(names) = &self.default_pools {
             let place = self.place(&KeyPath::new("", "", "default_pools"));
-            let refuse = |why: &str| problems.push(format!("{place}`default_pools` {why}"));
-            self.check_pool_names(names, refuse);
+            self.check_pool_names(names, |problem| {
+                problems.push(problem.under("`default_pools` ").at(place.clone()));
+            });
         }
     }
 
     /// Refuses a list without a pool, and names that are unknown or there twice. The macro checks strings only, and no
     /// constants.
-    pub(crate) fn check_pool_names(&self, names: &[impl AsRef<str>], mut refuse: impl FnMut(&str)) {
+    pub(crate) fn check_pool_names(
+        &self,
+        names: &[impl AsRef<str>],
+        mut refuse: impl FnMut(Problem),
+    ) {
         let names: Vec<_> = names.iter().map(AsRef::as_ref).collect();
         if names.is_empty() {
-            refuse("names no pool; name at least one, or leave the list out");
+            let text = "names no pool; name at least one, or leave the list out";
+            refuse(Problem::invalid(text));
         }
         for (index, name) in names.iter().enumerate() {
             let shown = ShownName(name);
             if names[..index].contains(name) {
-                refuse(&format!(
-                    "names the pool `{shown}` twice; one pool has one vote"
-                ));
+                let text = format!("names the pool `{shown}` twice; one pool has one vote");
+                refuse(Problem::invalid(text).of_pools([*name]));
             } else if !self.pools.is_empty() && !self.pools.contains_key(*name) {
                 let configured = self.pools.keys().map(|name| ShownName(name).to_string());
                 let configured = configured.collect::<Vec<_>>().join(", ");
-                refuse(&format!(
+                let text = format!(
                     "names the pool `{shown}`, which is not configured; configured: {configured}"
-                ));
+                );
+                refuse(Problem::new(ProblemKind::UnknownPool, text).of_pools([*name]));
             }
         }
     }
 
     /// Checks the values of a lock that sets none. Refuses parameters that would change the meaning of every lock of
     /// the service.
-    fn check_defaults(&self, problems: &mut Vec<String>) {
+    fn check_defaults(&self, problems: &mut Vec<Problem>) {
         let mut refuse = |key, why: &str| {
-            problems.push(format!(
-                "{}defaults: {why}",
-                self.place(&KeyPath::new("defaults", "", key))
-            ));
+            let place = self.place(&KeyPath::new("defaults", "", key));
+            problems.push(Problem::invalid(format!("defaults: {why}")).at(place));
         };
         let decided = self.defaults.decided(false);
         let request = decided.request("check".into());
@@ -199,19 +210,21 @@ impl Config {
 pub(in crate::config) const A_POOL: &str =
     "; write `[pools.a]`, and below it `url = \"redis://host:6379\"`";
 
-pub(in crate::config) fn no_pools() -> String {
-    format!(
+pub(in crate::config) fn no_pools() -> Problem {
+    let text = format!(
         "no pools are configured, so no lock could be taken{A_POOL}, into redlock.toml in the \
          directory in which the program is started, or set REDLOCK_POOLS_A_URL (`memory://a` for development)"
-    )
+    );
+    Problem::new(ProblemKind::NoPools, text)
 }
 
 /// Returns the problem of two pools that are one node, and so would vote twice.
-pub(super) fn same_node(one: &str, other: &str, server: impl fmt::Display) -> String {
-    format!(
+pub(super) fn same_node(one: &str, other: &str, server: impl fmt::Display) -> Problem {
+    let text = format!(
         "the pools `{}` and `{}` are one server, {server}; each pool has to be an independent \
          node, or a majority means nothing",
         ShownName(one),
         ShownName(other),
-    )
+    );
+    Problem::new(ProblemKind::RefusedServer, text).of_pools([one, other])
 }

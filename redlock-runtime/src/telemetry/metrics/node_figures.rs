@@ -57,7 +57,7 @@ fn sample(health: &PoolHealth) {
     gauge!(NODE_WITHOUT_GRANT, "pool" => name()).set(health.leases_without_grant as f64);
     let node_health = &health.node_health;
     for kind in NodeErrorKind::ALL {
-        let count = node_health.errors.get(&kind).copied().unwrap_or(0);
+        let count = node_health.errors.get(kind).copied().unwrap_or(0);
         counter!(NODE_ERRORS, "pool" => name(), "error_type" => kind.as_str()).absolute(count);
     }
     counter!(NODE_CONNECTIONS, "pool" => name()).absolute(node_health.connections);
