@@ -28,6 +28,10 @@ const SPAN: Duration = Duration::from_secs(10);
 /// The leases of other processes, for each caller of a lock, that may overtake a caller.
 const MOST_ROUNDS: usize = 8;
 
+/// The same for a lock of readers and writers. A node names one waiting writer only, so chance decides among the writers of
+/// several processes, and all readers go in after each of them.
+const MOST_ROUNDS_WITH_WRITERS: usize = 32;
+
 /// The beginning of the names of the locks.
 const NAME: &str = "rush:";
 
@@ -91,7 +95,13 @@ fn starved_of(mut leases: Vec<&Held>, waits: &mut Waits) -> Vec<Violation> {
     let groups: BTreeSet<_> = (leases.iter())
         .map(|held| (held.lease.0, held.kind))
         .collect();
-    let most = MOST_ROUNDS * groups.iter().map(|(_, kind)| callers(*kind)).sum::<usize>();
+    let has_writers = groups.iter().any(|(_, kind)| *kind == Kind::Writer);
+    let rounds = if has_writers {
+        MOST_ROUNDS_WITH_WRITERS
+    } else {
+        MOST_ROUNDS
+    };
+    let most = rounds * groups.iter().map(|(_, kind)| callers(*kind)).sum::<usize>();
     let mut found = Vec::new();
     for (place, held) in leases.iter().enumerate() {
         let later = leases[place..].iter();
