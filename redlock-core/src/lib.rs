@@ -69,7 +69,7 @@
 //!
 //! # Versions
 //! What semantic versioning covers is in the docs of `redlock-runtime`, in its section *Versions*. The types of the `redis`
-//! crate in signatures are those of [`redis::redis`].
+//! crate in signatures are in [`mod@redis`].
 // docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -135,7 +135,7 @@
 //!   and the targets and levels of events;
 //! * the [wire format](guide::reference::wire_format): processes of two versions exclude each other if its number is the
 //!   same, and refuse each other's nodes if it is not. Another number breaks;
-//! * the crates whose types are in signatures. Another major version of one breaks: of [`redis`], which is re-exported
+//! * the crates whose types are in signatures. Another major version of one breaks: of [`redis`](mod@redis), whose types are re-exported
 //!   for [`Config::pool_with`], and with their features of `axum`, `actix-web`, `tower-layer`, `tower-service` and
 //!   `metrics`.
 //!
@@ -166,6 +166,12 @@ pub mod peek {
     pub use redlock_core::node::Remaining;
     pub use redlock_core::peek::{ForceReleased, Holder, LockStatus, Undecided};
 }
+pub mod redis {
+    //! The types of the `redis` crate in signatures: see [`Config::pool_with`](crate::Config::pool_with).
+
+    #[doc(no_inline)]
+    pub use ::redis::{AsyncConnectionConfig, Client, RedisError};
+}
 pub mod registry;
 mod site;
 mod telemetry;
@@ -179,8 +185,6 @@ pub mod tower;
 #[cfg(all(doc, not(doctest)))]
 include!("../guide/pages.rs");
 
-#[doc(no_inline)]
-pub use ::redis;
 pub use redlock_core::Resource;
 #[doc(inline)]
 pub use redlock_core::{env, node, restart_check};

@@ -44,7 +44,8 @@ mod server;
 mod tls;
 mod vetting;
 
+// The whole crate would lengthen rustc's names of other types in the errors of users.
 #[doc(no_inline)]
-pub use ::redis;
+pub use ::redis::{AsyncConnectionConfig, Client};
 pub use address::RedisAddress;
 pub use options::{RedisOptions, TlsOptions, Vetting};
