@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use fork::Fork;
-use redlock_runtime::error::NotReadyKind;
+use redlock_runtime::error::{NotReadyKind, ProblemKind};
 use redlock_runtime::{Config, Lease, LockError, Redlock, election, init, lock, redlock};
 use redlock_tests::Nodes;
 use rustix::process::{Pid, Signal, kill_process};
@@ -34,7 +34,9 @@ fn child(mut parent: PipeWriter, redlock: Redlock, lease: Lease) {
         let elected = election("e").run(async |_term| {}).await;
         say(elected.unwrap_err().to_string());
         let config = Config::new().pool("a", "memory://a");
-        say(Redlock::start(config).await.unwrap_err().to_string());
+        let refused = Redlock::start(config).await.unwrap_err();
+        assert_eq!(refused.problems()[0].kind, ProblemKind::AlreadyRunning);
+        say(refused.to_string());
         lease.release().await;
         let refused = redlock.ready(SOON).await.unwrap_err();
         let is_forked = matches!(refused.kind(), NotReadyKind::Forked);

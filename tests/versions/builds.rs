@@ -39,9 +39,16 @@ pub(crate) fn featureless() -> PathBuf {
     build(root())
 }
 
-/// Returns the commit of the older build. A shallow clone, or a folder without history, lacks it.
+/// Returns the commit of the older build, which is no tag of the present commit. A shallow clone, or a folder without history, lacks it.
 fn older_commit() -> String {
-    let tag = git(["describe", "--tags", "--abbrev=0", "--match", "v[0-9]*"]);
+    let tag = git([
+        "describe",
+        "--tags",
+        "--abbrev=0",
+        "--match",
+        "v[0-9]*",
+        "HEAD^",
+    ]);
     let recorded = || fs::read_to_string(Path::new(PACKAGE).join("older_build"));
     let commit = tag.unwrap_or_else(|_| recorded().expect("the file with a commit"));
     let commit = commit.trim();

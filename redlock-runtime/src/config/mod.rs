@@ -312,7 +312,8 @@ impl Config {
     /// ```
     ///
     /// An error of `make` fails the start, which reports its text with the name of the pool. Words of the text that may be
-    /// URLs are not shown, because a URL may have a password. A panic of `make` unwinds from the start.
+    /// URLs are not shown, because a URL may have a password. It must
+    /// contain no other secret. A panic of `make` unwinds from the start.
     #[must_use]
     pub fn pool_node(
         self,

@@ -5,7 +5,8 @@ use std::fmt;
 use crate::text::ShownName;
 
 /// A problem because of which a configuration, or a start, was refused. Its text, by `Display`, has the place and the fix.
-/// Nothing in it shows a password: a name that may be a URL is replaced.
+/// It shows no password of the configuration: a name that may be a URL is replaced. The error of a node of your own is shown as
+/// its author wrote it, without words that may be URLs.
 ///
 /// ```
 /// use redlock_runtime::Config;
@@ -78,7 +79,8 @@ pub enum ProblemKind {
     Denied,
     /// The closure of [`Config::pool_node`](crate::Config::pool_node) failed. Try again if its own error says so.
     NodeNotMade,
-    /// The process has a registry already. Correct the program, which calls [`init`](crate::init()) twice.
+    /// The process has a registry already, or was forked from one that has. Correct the program: it calls
+    /// [`init`](crate::init()) twice, or in a child of the process that called it.
     AlreadyRunning,
     /// The system has no thread for the library. Raise the limits of the process, or try again.
     NoThread,

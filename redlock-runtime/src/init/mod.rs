@@ -6,6 +6,7 @@ mod redlock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use redlock_core::internal::is_forked;
 use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::targets;
@@ -70,7 +71,12 @@ impl Registry {
     async fn start(checked: &CheckedConfig) -> Result<Self, InitError> {
         let io = io_thread().map_err(|error| {
             let text = format!("the I/O thread cannot start: {error}");
-            InitError(vec![Problem::new(ProblemKind::NoThread, text)])
+            let kind = if is_forked() {
+                ProblemKind::AlreadyRunning
+            } else {
+                ProblemKind::NoThread
+            };
+            InitError(vec![Problem::new(kind, text)])
         })?;
         let options = redis_options(checked);
         let nodes = start_nodes(checked, &options, io)?;

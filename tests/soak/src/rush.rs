@@ -4,8 +4,8 @@
 //! A wait is measured in leases of other processes that came later and went first, and not in time, because a busy
 //! machine slows all callers alike. If the processes take turns, hardly any lease goes first. On a machine with six times
 //! as much work as cores, at most two leases for each caller overtook a permit's. While permits had no order among
-//! processes, it was nearly twenty in every rush. Plain locks and writers leave the next process to chance in part, and
-//! all readers go in after each writer.
+//! processes, it was nearly twenty in every rush. Plain locks leave the next process to chance in part.
+//! A node names one waiting writer only, so chance decides among writers too, and all readers go in after each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
