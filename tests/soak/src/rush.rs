@@ -2,9 +2,9 @@
 //! may starve.
 //!
 //! A wait is measured in leases of other processes that came later and went first, and not in time, because a busy
-//! machine slows all callers alike. If the processes take turns, hardly any lease goes first. On a machine with six times
-//! as much work as cores, at most two leases for each caller overtook a permit's. While permits had no order among
-//! processes, it was nearly twenty in every rush. Plain locks leave the next process to chance in part.
+//! machine slows all callers alike. If the processes take turns, hardly any lease goes first. With six times as
+//! much work as cores, fewer than three leases a caller overtook a caller for a permit. While permits had no order among
+//! processes, about nineteen did. Plain locks leave the next process to chance in part.
 //! A node names one waiting writer only, so chance decides among writers too, and all readers go in after each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
