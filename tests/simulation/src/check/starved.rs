@@ -8,7 +8,6 @@ use redlock_core::quorum::majority;
 
 use super::Broken;
 use crate::history::{History, Inner, Invariant, LeaseRecord, Served, is_granted};
-use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::{CallId, ProcessId};
 
 /// The time in which a caller comes for a permit that is free: half of the time for which a node keeps it for the caller.
@@ -31,20 +30,20 @@ struct Passed {
     streaks: usize,
     /// When the last streak began.
     began: Duration,
-    /// When the last attempt of the streak may begin.
-    ends: Duration,
+    /// When the last streak is spent.
+    spent: Duration,
 }
 
 impl Passed {
-    /// Counts a lease that was got `now` by an attempt that began at `staked_at`. A release in a streak, which may last for
-    /// `longest`, lets the next attempt go ahead. That one may have to wait for the end of an attempt that is under way.
-    fn count(&mut self, staked_at: Duration, now: Duration, longest: Duration) {
-        if self.streaks == 0 || staked_at > self.ends {
+    /// Counts a lease that was got `now`. A streak may last for `longest`. `attempts` says when those of the process began,
+    /// up to the one that won: a release in a streak lets the next attempt go ahead, however late it begins.
+    fn count(&mut self, attempts: &[Duration], now: Duration, longest: Duration) {
+        let later = attempts.iter().filter(|began| **began > self.spent);
+        if self.streaks == 0 || later.count() > 1 {
             self.streaks += 1;
             self.began = now;
         }
-        let last = self.began + longest + DEFAULT_NODE_TIMEOUT;
-        self.ends = self.ends.max(last);
+        self.spent = self.spent.max(self.began + longest);
     }
 }
 
@@ -98,6 +97,12 @@ impl History {
             return;
         }
         let longest = self.rules.longest_streak(new.chain.trip);
+        let own = (inner.attempts.iter())
+            .filter(|other| other.process == process && other.permits == winner.permits);
+        let attempts: Vec<_> = own
+            .map(|own| own.staked_at)
+            .filter(|at| *at <= staked_at)
+            .collect();
         for (waiting, other) in inner.waiting_for(&resource) {
             if other == process {
                 continue;
@@ -110,7 +115,7 @@ impl History {
                 continue;
             };
             let passed = wait.passed_by.entry(process).or_default();
-            passed.count(staked_at, new.returned_at, longest);
+            passed.count(&attempts, new.returned_at, longest);
             inner.coverage.passed_over += 1;
             if passed.streaks > needed {
                 let text = format!(

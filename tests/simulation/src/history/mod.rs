@@ -85,7 +85,7 @@ pub(crate) struct Attempt {
     /// The permits that it did not win, once their release was sent.
     rest: Option<Resource>,
     /// The keys of all permits of which it may get one.
-    permits: Option<Resource>,
+    pub(crate) permits: Option<Resource>,
     /// When its first release was sent.
     pub(crate) released_at: Option<Duration>,
     /// Where it became a lease: grants that its client heard of before this are part of what it rests on.
