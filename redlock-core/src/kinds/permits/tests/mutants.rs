@@ -28,10 +28,4 @@ mutants! {
 
     "a-node-ignores-the-queue" breaks Starved in Permits:
         acquire_permit { free.len() <= queue.ahead } => { false };
-
-    "a-client-that-was-served-keeps-its-place" breaks Starved in Permits:
-        Queue::record_served { self.lines.push(line) } => { self.lines.insert(self.place.unwrap_or(0), line) };
-
-    "a-refused-client-goes-to-the-end" breaks Starved in Permits:
-        Queue::record_refused { self.place.unwrap_or(self.lines.len()) } => { self.lines.len() };
 }
