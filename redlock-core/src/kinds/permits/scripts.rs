@@ -40,7 +40,7 @@ pub(crate) static RELEASE_OTHERS: Script = Script::loaded(
 pub(super) const CALL: i64 = 100;
 
 /// The time in ms for which a client that waits no longer keeps its place.
-const MEMORY: i64 = 10_000;
+const KEPT_PLACE: i64 = 10_000;
 
 /// The time in ms for which the queue lives after a change.
 const LIFE: i64 = 20_000;
@@ -93,7 +93,7 @@ impl<'a> Queue<'a> {
                     until = until.min(now + CALL);
                 }
             }
-            if until > now - MEMORY {
+            if until > now - KEPT_PLACE {
                 queue.lines.push(line_of(client, until));
             }
         }
