@@ -284,7 +284,8 @@ async fn one_to_each_sentinel_and_one_to_the_master() {
     until_tracked(&mut master, 10).await;
     assert_eq!(seen(&mut master), [[TRACKING]]);
     assert!(seen(&mut others).iter().all(Vec::is_empty), "replicas");
-    assert_eq!(seen(&mut sentinels), [[OPERATIONS]; 3]);
+    // A connection that a second look opened may not have closed yet.
+    until_seen(&mut sentinels, &[OPERATIONS]).await;
     callers.shutdown().await;
     drop(leases);
 }
