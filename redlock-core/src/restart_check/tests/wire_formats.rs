@@ -117,7 +117,7 @@ fn a_new_set_next_to_their_markers_is_held_while_young() {
     let [mut a, _, mut c] = next_to_refused(RestartCheck::Standard);
     c.marker = Some(opened(&c, NEW));
     c.pass(ms(700));
-    c.is_held_for(QUARANTINE - ms(700));
+    c.is_held_for(ms(10_000));
     refuse(&mut a);
     c.votes(false);
 }
