@@ -21,7 +21,7 @@ pub(super) fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
 
 /// The error for a file that cannot be used.
 pub(super) fn unusable(setting: &str, what: impl Display) -> Invalid {
-    Invalid::new(format!(
+    Invalid::of_a_file(format!(
         "`{setting}` cannot be used: {what}; write the path of a file"
     ))
 }

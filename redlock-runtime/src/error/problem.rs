@@ -56,8 +56,8 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// The configuration file cannot be read, or is no TOML. Look at its mount and its permissions; a file that is just
-    /// being written can be read again.
+    /// The configuration file, or the file of a password, certificate or key, cannot be read, or has other content. Look
+    /// at its mount and its permissions. A file that is just being written can be read again.
     Unreadable,
     /// There is no such key or variable. Correct its name, or start the version of the program that knows it.
     UnknownKey,
@@ -71,11 +71,11 @@ pub enum ProblemKind {
     /// An override whose name is not the name of exactly one function. Correct the name, or leave the override out of the
     /// configuration of this program.
     UnknownSite,
-    /// A server that a lock cannot rely on: it evicts keys, is a replica, or is the server of two pools. Page whoever
-    /// runs the servers.
+    /// A server that a lock cannot rely on: it evicts keys, is a replica, is the server of two pools, or has the marker
+    /// of another wire format. Page whoever runs the servers, and for a wire format whoever deploys the versions.
     RefusedServer,
-    /// The servers refuse the login, the database, the certificate, or commands that a function needs. Page whoever
-    /// keeps the passwords and ACLs; a start after that succeeds.
+    /// The servers refuse the login, the database, the certificate, or commands that the restart check or a function
+    /// needs. Page whoever keeps the passwords and ACLs; a start after that succeeds.
     Denied,
     /// The closure of [`Config::pool_node`](crate::Config::pool_node) failed. Try again if its own error says so.
     NodeNotMade,
