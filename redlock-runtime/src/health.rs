@@ -6,9 +6,7 @@ pub use redlock_core::node::{ClockOffset, LastError, NodeHealth, NodeStatus};
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// for pool in redlock.registry().health() {
 ///     println!("{}: {:?}, {:?}", pool.pool, pool.status, pool.node_health);
 /// }
@@ -35,31 +33,12 @@ pub struct PoolHealth {
 
 impl PoolHealth {
     /// True if the pool votes.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// assert!(redlock.registry().health().iter().all(|pool| pool.is_voting()));
-    /// # Ok(()) }
-    /// ```
     pub fn is_voting(&self) -> bool {
         matches!(self.status, NodeStatus::Voting)
     }
 }
 
 /// The number of default pools that vote.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let votes = redlock.registry().votes();
-/// println!("{} of {} vote", votes.voting, votes.configured);
-/// # Ok(()) }
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VotingPools {
@@ -73,15 +52,6 @@ pub struct VotingPools {
 
 impl VotingPools {
     /// True if enough of the default pools vote for a lock.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// assert!(redlock.registry().votes().suffice());
-    /// # Ok(()) }
-    /// ```
     pub fn suffice(self) -> bool {
         self.configured > 0 && self.voting >= self.needed
     }

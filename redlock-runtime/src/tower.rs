@@ -53,14 +53,6 @@ pub struct LockLayer<K> {
 impl<K> LockLayer<K> {
     /// `lock_of` returns the [`LockBuilder`] of a request, with its parameters, or an `Option` of one: `None` serves
     /// the request without a lock.
-    ///
-    /// ```
-    /// use redlock_runtime::lock;
-    /// use redlock_runtime::tower::LockLayer;
-    ///
-    /// let layer = LockLayer::new(|order: &u64| lock(format!("order:{order}")));
-    /// # let _ = layer;
-    /// ```
     pub fn new<R, L: Into<Option<LockBuilder>>>(lock_of: K) -> Self
     where
         K: Fn(&R) -> L,

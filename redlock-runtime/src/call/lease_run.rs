@@ -18,9 +18,7 @@ impl Lease {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// let total = lease.run(|_lease| async { 6 * 7 }).await?;
     /// assert_eq!(total, 42);
@@ -47,9 +45,7 @@ impl Lease {
     /// ```
     /// # use redlock_runtime::LockError;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// let total: Result<i32, LockError> = lease.try_run(|_lease| async { Ok(6 * 7) }).await;
     /// assert_eq!(total?, 42);
@@ -76,9 +72,7 @@ impl Fenced<Lease> {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
     /// lease.run(async |lease| println!("UPDATE … WHERE fence <= {}", lease.fencing_token())).await?;
     /// # Ok(()) }
@@ -98,19 +92,6 @@ impl Fenced<Lease> {
     }
 
     /// Runs `body` as [`Lease::try_run`] does, and gives it the lease with its fencing token.
-    ///
-    /// ```
-    /// # use redlock_runtime::LockError;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
-    /// let token: Result<i64, LockError> =
-    ///     lease.try_run(async |lease| Ok(lease.fencing_token().as_i64())).await;
-    /// assert!(token? > 0);
-    /// # Ok(()) }
-    /// ```
     ///
     /// # Errors
     /// As [`Lease::try_run`].

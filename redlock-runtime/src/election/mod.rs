@@ -111,11 +111,6 @@ impl Election {
     /// Names the election, as logs, spans, metrics and the page of `redlock-inspect` show it. Without one
     /// they show the file and the line of the call of [`election`](crate::election()). It is a label of
     /// metrics, and so no text of run time.
-    ///
-    /// ```
-    /// let election = redlock_runtime::election("shard:7").name("shards");
-    /// # drop(election);
-    /// ```
     pub fn name(mut self, name: &'static str) -> Self {
         self.spec.site = self.spec.site.named(name);
         self
@@ -124,13 +119,6 @@ impl Election {
     /// Sets the ttl of the lock: for so long a leader that was killed blocks the next one. The lease is
     /// renewed each time that a third of its validity has passed. By default it is the ttl of locks. 5 s to
     /// 15 s are usual: a leader that stands still for so long is deposed.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// let election = redlock_runtime::election("reindex").ttl(Duration::from_secs(10));
-    /// # drop(election);
-    /// ```
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.spec.options = self.spec.options.ttl(ttl);
         self
@@ -138,13 +126,6 @@ impl Election {
 
     /// Limits a term. After this time the term is asked to end, as by [`Term::resign`], so that the work moves
     /// through the fleet. If no other process stands, the same one is elected again. Default: no limit.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// let election = redlock_runtime::election("reindex").max_term(Duration::from_secs(3600));
-    /// # drop(election);
-    /// ```
     pub fn max_term(mut self, max_term: Duration) -> Self {
         self.max_term = Some(max_term);
         self
@@ -153,11 +134,6 @@ impl Election {
     /// Sets the text that watches see while this candidate leads, such as its address: at most 256 bytes.
     /// Put no secret there, because everybody who can read the nodes can read it. It is the lock's
     /// [note](crate::LockBuilder::note).
-    ///
-    /// ```
-    /// let election = redlock_runtime::election("reindex").value("http://10.0.0.7:3000");
-    /// # drop(election);
-    /// ```
     pub fn value(mut self, value: impl Into<String>) -> Self {
         let value = value.into();
         self.spec = self.spec.note(format_args!("{value}"));
@@ -166,11 +142,6 @@ impl Election {
     }
 
     /// Sets the pools on which the office is locked, instead of the default ones.
-    ///
-    /// ```
-    /// let election = redlock_runtime::election("reindex").pools(["a", "b", "c"]);
-    /// # drop(election);
-    /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.spec.pools = Some(names.into_iter().map(Into::into).collect());
         self
@@ -180,15 +151,6 @@ impl Election {
     /// the election's own, and [`run`](Self::run) refuses them: it waits for ever, renews the lease without
     /// limit, asks for a fencing token, cuts the body off when the office is lost, and has one leader at a
     /// time, which `permits` and `mode` would change.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redlock_runtime::parameters::LockOptions;
-    ///
-    /// let options = LockOptions::new().retry_delay(Duration::from_millis(500));
-    /// let election = redlock_runtime::election("reindex").options(options);
-    /// # drop(election);
-    /// ```
     pub fn options(mut self, options: LockOptions) -> Self {
         self.spec.options = options.above(self.spec.options);
         self
@@ -198,17 +160,6 @@ impl Election {
     /// [`run`](Self::run) completes once its lock is released. A candidate that waits stops waiting. Once is
     /// enough, before `run` too; more calls have no effect. A candidate that has resigned never stands
     /// again: [`election`](crate::election()) makes a new one.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let election = redlock_runtime::election("reindex");
-    /// election.resign();
-    /// election.run(async |_term| unreachable!("it stands no more")).await?;
-    /// # Ok(()) }
-    /// ```
     pub fn resign(&self) {
         // An error says that it has resigned before.
         let _ = self.resigned.set(());

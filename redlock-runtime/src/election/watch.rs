@@ -21,13 +21,6 @@ const UNDECIDED_PAUSE: Duration = Duration::from_secs(1);
 
 /// The leader, as a watch saw it. It is advice: when it is read, another process may lead, or no
 /// process. Never let work that only a leader may do depend on it.
-///
-/// ```
-/// # use redlock_runtime::election::LeaderStatus;
-/// fn redirect(status: &LeaderStatus) -> Option<&str> {
-///     status.leader.as_ref()?.value.as_deref()
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeaderStatus {
@@ -38,14 +31,6 @@ pub struct LeaderStatus {
 }
 
 /// The leader of an election, as watches see it.
-///
-/// ```
-/// # use redlock_runtime::election::Leader;
-/// fn show(leader: &Leader) -> String {
-///     let owner = leader.owner.as_deref().unwrap_or("another client");
-///     format!("{owner}, at {}", leader.value.as_deref().unwrap_or("an unknown address"))
-/// }
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leader {
@@ -59,17 +44,6 @@ pub struct Leader {
 
 /// Follows who leads: see [`Election::watch`]. Clones share the looks, and each of them reports every
 /// change.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let mut watch = redlock_runtime::election("reindex").watch()?;
-/// assert!(watch.changed().await);
-/// assert_eq!(watch.status().leader, None);
-/// # Ok(()) }
-/// ```
 #[derive(Clone)]
 pub struct LeaderWatch {
     seen: watch::Receiver<LastSeen>,

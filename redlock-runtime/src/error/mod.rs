@@ -140,25 +140,12 @@ impl LockError {
     }
 
     /// Returns what happened, with the details.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert!(matches!(error.kind(), redlock_runtime::error::LockErrorKind::NotInitialized));
-    /// # }
-    /// ```
     pub fn kind(&self) -> &LockErrorKind {
         &self.details.kind
     }
 
     /// Returns the annotated function, or the place of the call of [`lock`](crate::lock()), that did not get its
     /// lock, or lost it.
-    ///
-    /// ```
-    /// # fn example(error: &redlock_runtime::LockError) {
-    /// println!("{}", error.site());
-    /// # }
-    /// ```
     pub fn site(&self) -> &'static Site {
         self.details.site
     }
@@ -167,9 +154,7 @@ impl LockError {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let _held = redlock_runtime::lock("order:42").acquire().await?;
     /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
     /// assert!(error.is_contended());
@@ -180,16 +165,6 @@ impl LockError {
     }
 
     /// True if too few nodes answered in time.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let nobody_listens = redlock_runtime::Config::new().pool("a", "redis://127.0.0.1:1");
-    /// # let redlock = redlock_runtime::Redlock::start(nobody_listens).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
-    /// assert!(error.is_unavailable());
-    /// # Ok(()) }
-    /// ```
     pub fn is_unavailable(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Unavailable(_))
     }
@@ -199,9 +174,7 @@ impl LockError {
     /// ```
     /// use std::time::Duration;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let hourly = || redlock_runtime::lock("report").once_per(Duration::from_secs(3600));
     /// hourly().run(async {}).await?;
     /// let error = hourly().run(async {}).await.unwrap_err();
@@ -214,77 +187,27 @@ impl LockError {
     }
 
     /// True if the lock was lost under the body.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let short = redlock_runtime::lock("order:42").ttl(Duration::from_millis(200));
-    /// let error = short.run(std::future::pending::<()>()).await.unwrap_err();
-    /// assert!(error.is_lost());
-    /// # Ok(()) }
-    /// ```
     pub fn is_lost(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Lost(_))
     }
 
     /// True if further locks are refused, because this process is shutting down or because what
     /// `init` returned was dropped.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// redlock.shutdown().await;
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert!(error.is_shutting_down());
-    /// # Ok(()) }
-    /// ```
     pub fn is_shutting_down(&self) -> bool {
         matches!(self.kind(), LockErrorKind::ShuttingDown)
     }
 
     /// True if `init` has not run.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert!(error.is_not_initialized());
-    /// # }
-    /// ```
     pub fn is_not_initialized(&self) -> bool {
         matches!(self.kind(), LockErrorKind::NotInitialized)
     }
 
     /// True if a pool was asked for that the configuration does not have.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let error = redlock_runtime::lock("order:42").pools(["z"]).acquire().await.unwrap_err();
-    /// assert!(error.is_unknown_pool());
-    /// # Ok(()) }
-    /// ```
     pub fn is_unknown_pool(&self) -> bool {
         matches!(self.kind(), LockErrorKind::UnknownPool { .. })
     }
 
     /// True if the request itself was at fault.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let error = redlock_runtime::lock("redlock:own").acquire().await.unwrap_err();
-    /// assert!(error.is_invalid());
-    /// # Ok(()) }
-    /// ```
     pub fn is_invalid(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Invalid(_))
     }

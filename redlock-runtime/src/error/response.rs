@@ -20,13 +20,6 @@ impl LockError {
     /// the text of the error does.
     ///
     /// The responses of the features `axum` and `actix` have it as their `detail`.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert_eq!(error.public_message(), "The service is not set up for this request.");
-    /// # }
-    /// ```
     pub fn public_message(&self) -> &'static str {
         self.response().1
     }
@@ -36,13 +29,6 @@ impl LockError {
     /// and if the nodes or this process are not available; 500 if the program has to be mended.
     ///
     /// The responses of the features `axum` and `actix` have this status.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert_eq!(error.http_status(), 500); // Nothing has called `init`.
-    /// # }
-    /// ```
     pub fn http_status(&self) -> u16 {
         self.response().0
     }

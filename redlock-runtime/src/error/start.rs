@@ -22,30 +22,12 @@ pub struct InitError(pub(crate) Vec<Problem>);
 
 impl InitError {
     /// Returns the problems, of which there is at least one.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # use redlock_runtime::{Config, Redlock};
-    /// use redlock_runtime::error::ProblemKind;
-    ///
-    /// let config = Config::new().pool("a", "memory://a").pool("b", "memory://a");
-    /// let refused = Redlock::start(config).await.unwrap_err();
-    /// for problem in refused.problems() {
-    ///     assert_eq!(problem.kind, ProblemKind::RefusedServer);
-    /// }
-    /// # }
-    /// ```
     pub fn problems(&self) -> &[Problem] {
         &self.0
     }
 }
 
 /// Why a configuration could not be read: every problem, with its kind, its place and its fix. Shows no password.
-///
-/// ```
-/// let refused = redlock_runtime::Config::from_toml("[waiting]\nmost = 3").unwrap_err();
-/// println!("{refused}");
-/// ```
 #[derive(Clone, thiserror::Error)]
 #[error("redlock's configuration: {}", joined(.0))]
 pub struct ConfigError(pub(crate) Vec<Problem>);
@@ -78,17 +60,6 @@ fn joined(problems: &[Problem]) -> String {
 
 /// The reason why [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
 /// default pool that does not vote, with its reason.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # use redlock_runtime::{Config, Redlock};
-/// let nobody_listens = Config::new().pool("a", "redis://127.0.0.1:1");
-/// let redlock = Redlock::start(nobody_listens).await?;
-/// let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
-/// let expected = "not ready: 0 of 1 default pools vote, 1 needed; a: ";
-/// assert!(error.to_string().starts_with(expected), "{error}");
-/// # Ok(()) }
-/// ```
 #[derive(Clone, thiserror::Error)]
 #[error("not ready: {text}")]
 pub struct NotReady {
@@ -132,22 +103,6 @@ impl NotReady {
 }
 
 /// Why locks cannot be expected.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # use redlock_runtime::{Config, Redlock, error::NotReadyKind};
-/// # let redlock = Redlock::start(Config::new().pool("a", "redis://127.0.0.1:1")).await?;
-/// let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
-/// match error.kind() {
-///     NotReadyKind::TooFewVotes(abstaining) => {
-///         for pool in abstaining {
-///             println!("{}: {:?}", pool.pool, pool.status);
-///         }
-///     }
-///     other => println!("end the program: {other:?}"),
-/// }
-/// # Ok(()) }
-/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NotReadyKind {

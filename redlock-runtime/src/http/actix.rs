@@ -13,16 +13,6 @@ use crate::error::LockError;
 
 /// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
 /// resource, 503 where the lock service or this process is not available, 500 otherwise.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// use actix_web::ResponseError;
-///
-/// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-/// // Nothing has called `init`: this is for the service to mend.
-/// assert_eq!(error.error_response().status(), 500);
-/// # }
-/// ```
 impl ResponseError for LockError {
     fn status_code(&self) -> StatusCode {
         StatusCode::from_u16(self.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)

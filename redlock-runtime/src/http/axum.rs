@@ -12,16 +12,6 @@ use crate::error::LockError;
 
 /// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
 /// resource, 503 where the lock service or this process is not available, 500 otherwise.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// use axum::response::IntoResponse;
-///
-/// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-/// // Nothing has called `init`: this is for the service to mend.
-/// assert_eq!(error.into_response().status(), 500);
-/// # }
-/// ```
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = ProblemJson::of(&self, reason_of);
@@ -85,19 +75,6 @@ impl From<LockError> for StatusCode {
 
 /// For handlers that return `Result<_, (StatusCode, String)>`: the status of the response, and its
 /// `detail` as text.
-///
-/// ```
-/// use axum::http::StatusCode;
-/// use redlock_runtime::redlock;
-///
-/// #[redlock(resource = "order:{id}")]
-/// async fn charge(id: u64) -> Result<String, (StatusCode, String)> {
-///     if id == 0 {
-///         return Err((StatusCode::NOT_FOUND, "no such order".to_owned()));
-///     }
-///     Ok(format!("order {id} charged"))
-/// }
-/// ```
 impl From<LockError> for (StatusCode, String) {
     fn from(error: LockError) -> Self {
         let problem = ProblemJson::of(&error, reason_of);

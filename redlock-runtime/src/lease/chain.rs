@@ -52,9 +52,7 @@ pub(crate) fn outwards(
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let body = async {
 ///     let lease = redlock_runtime::current_lease().expect("a lease is held above");
 ///     assert_eq!(lease.resource().to_string(), "order:42");
@@ -69,17 +67,6 @@ pub fn current_lease() -> Option<LeaseHandle> {
 
 /// True if the calling code runs below a body that holds all of `resource` and whose lease is still
 /// valid. The name is the value of the attribute's `resource`, without the key prefix.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let body = async { redlock_runtime::is_held("order:42") };
-/// assert!(redlock_runtime::lock("order:42").run(body).await?);
-/// assert!(!redlock_runtime::is_held("order:42"));
-/// # Ok(()) }
-/// ```
 pub fn is_held(resource: impl Into<Resource>) -> bool {
     holds(&resource.into())
 }

@@ -39,17 +39,6 @@ impl<L> Fenced<L> {
     /// Returns the lock's fencing token. Send it to the store with every write. A store that refuses tokens below the
     /// highest it has seen is safe from a holder that was paused past the end of its lease. An extension does not
     /// change the token.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
-    /// println!("UPDATE … WHERE fence <= {}", lease.fencing_token().as_i64());
-    /// # lease.release().await;
-    /// # Ok(()) }
-    /// ```
     pub fn fencing_token(&self) -> FencingToken {
         self.token
     }
@@ -79,35 +68,12 @@ impl Fenced<Lease> {
     }
 
     /// Returns a handle to keep or pass on.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
-    /// let handle = lease.handle();
-    /// lease.release().await;
-    /// println!("{} of a lease that is over", handle.fencing_token());
-    /// # Ok(()) }
-    /// ```
     pub fn handle(&self) -> Fenced<LeaseHandle> {
         let (lease, token) = (self.lease.handle(), self.token);
         Fenced { lease, token }
     }
 
     /// Releases the lock as [`Lease::release`] does.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
-    /// lease.release().await;
-    /// assert_eq!(redlock.registry().held_count(), 0);
-    /// # Ok(()) }
-    /// ```
     ///
     /// # Cancellation
     /// As [`Lease::release`].
@@ -134,9 +100,7 @@ impl LeaseHandle {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let body = async {
     ///     let lease = redlock_runtime::current_lease().expect("a lease is held above");
     ///     match lease.fenced() {

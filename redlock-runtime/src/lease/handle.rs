@@ -36,125 +36,43 @@ pub struct LeaseHandle {
 
 impl LeaseHandle {
     /// Returns the annotated function of the lease, or the place of the call of [`lock`](crate::lock()).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert_eq!(lease.site().file(), file!());
-    /// # Ok(()) }
-    /// ```
     pub fn site(&self) -> &'static Site {
         self.site
     }
 
     /// Returns the resource without the configured key prefix.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert_eq!(lease.resource().to_string(), "order:42");
-    /// # Ok(()) }
-    /// ```
     pub fn resource(&self) -> &Resource {
         self.core.resource()
     }
 
     /// Returns the time for which the lock is certainly ours; zero after the lease's end.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert!(lease.validity() > std::time::Duration::from_secs(50));
-    /// # Ok(()) }
-    /// ```
     pub fn validity(&self) -> Duration {
         self.core.validity()
     }
 
     /// Returns the time since the winning attempt began.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert!(lease.held_for() < std::time::Duration::from_secs(60));
-    /// # Ok(()) }
-    /// ```
     pub fn held_for(&self) -> Duration {
         self.core.held_for()
     }
 
     /// Returns a few digits of the owner token, for logs.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// println!("owner token {}…", lease.token_id());
-    /// # Ok(()) }
-    /// ```
     pub fn token_id(&self) -> &str {
         self.core.token_id()
     }
 
     /// Returns the [note](crate::LockBuilder::note) that stands on the nodes. A call that shares the lock has the note
     /// of the first holder.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").note("refund").acquire().await?;
-    /// assert_eq!(lease.note().expect("a note").as_str(), "refund");
-    /// # Ok(()) }
-    /// ```
     pub fn note(&self) -> Option<Note> {
         self.core.note()
     }
 
     /// Returns the number of the lease's permit, from 0 to `permits` − 1. Each live holder of the resource has
     /// another one. `None` for a lock without `permits`.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("workers").permits(4).acquire().await?;
-    /// println!("this is worker {} of 4", lease.permit().expect("`permits` was asked for"));
-    /// # Ok(()) }
-    /// ```
     pub fn permit(&self) -> Option<u16> {
         self.core.permit()
     }
 
     /// Returns the mode of the holder: reading or writing. `None` for a lock without a mode.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// use redlock_runtime::parameters::Mode;
-    ///
-    /// let lease = redlock_runtime::lock("report:7").mode(Mode::Read).acquire().await?;
-    /// assert_eq!(lease.mode(), Some(Mode::Read));
-    /// # Ok(()) }
-    /// ```
     pub fn mode(&self) -> Option<Mode> {
         Mode::of(self.core.kind())
     }
@@ -163,9 +81,7 @@ impl LeaseHandle {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// use std::time::Duration;
     ///
     /// let lease = redlock_runtime::lock("order:42").ttl(Duration::from_secs(10)).acquire().await?;
@@ -192,9 +108,7 @@ impl LeaseHandle {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// let handle = lease.handle();
     /// lease.release().await;

@@ -35,9 +35,7 @@ use crate::telemetry::{HoldTelemetry, figure};
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let lease = redlock_runtime::lock("order:42").acquire().await?;
 /// println!("{} for {:?} more", lease.resource(), lease.validity());
 /// lease.release().await;
@@ -126,9 +124,7 @@ impl Lease {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// let handle = lease.handle();
     /// tokio::spawn(async move { println!("lost: {}", handle.lost().await) });
@@ -145,17 +141,6 @@ impl Lease {
     ///
     /// With [`once_per`](crate::parameters::LockOptions::once_per), a lease that is released is a run that
     /// ended well, and a lease that is dropped a run that did not.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// lease.release().await;
-    /// assert_eq!(redlock.registry().held_count(), 0);
-    /// # Ok(()) }
-    /// ```
     ///
     /// # Cancellation
     /// The release is sent at the first poll, or when the future is dropped before it.

@@ -11,17 +11,6 @@ use redlock_core::lease::FencingToken;
 use crate::site::Site;
 
 /// An election in which this process stands: a [`run`](crate::election::Election::run) that goes on.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// for election in redlock.registry().elections() {
-///     println!("{}: leading for {:?}", election.resource, election.leading_for);
-/// }
-/// # Ok(()) }
-/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Candidacy {

@@ -13,9 +13,7 @@ use crate::site::Site;
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let _lease = redlock_runtime::lock("order:42").acquire().await?;
 /// for held in redlock.registry().held() {
 ///     println!("{} on {} for {:?}", held.resource, held.pools.join(", "), held.held_for);

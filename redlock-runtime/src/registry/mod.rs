@@ -41,9 +41,7 @@ use pools::pool_names_of;
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let registry = redlock.registry();
 /// println!("{} held, {:?}", registry.held_count(), registry.votes());
 /// # Ok(()) }
@@ -55,18 +53,6 @@ pub struct Registry {
 
 impl Registry {
     /// Returns the leases that are held right now, in the order in which it was acquired.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// let held = redlock.registry().held();
-    /// assert_eq!(held[0].resource.to_string(), "order:42");
-    /// # lease.release().await;
-    /// # Ok(()) }
-    /// ```
     pub fn held(&self) -> Vec<HeldLease> {
         let entries = self.shared.held.entries();
         entries.iter().map(HeldEntry::describe).collect()
@@ -76,9 +62,7 @@ impl Registry {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let election = redlock_runtime::election("reindex");
     /// let led = election.run(async |_term| {
     ///     let elections = redlock.registry().elections();
@@ -95,49 +79,17 @@ impl Registry {
     }
 
     /// Returns the number of held leases.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert_eq!(redlock.registry().held_count(), 1);
-    /// # lease.release().await;
-    /// # Ok(()) }
-    /// ```
     pub fn held_count(&self) -> usize {
         self.shared.held.count()
     }
 
     /// Returns the in-process node of a `memory://` pool, for tests that read it. With the feature `testing` they also
     /// break it.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let node = redlock.registry().memory_node("a").expect("`a` is a `memory://` pool");
-    /// assert!(node.keys().is_empty());
-    /// # Ok(()) }
-    /// ```
     pub fn memory_node(&self, pool: &str) -> Option<&MemoryNode> {
         self.shared.pools.by_name.get(pool)?.memory.as_ref()
     }
 
     /// Returns the health of each pool, in the order of their names.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// for pool in redlock.registry().health() {
-    ///     println!("{}: {:?}", pool.pool, pool.status);
-    /// }
-    /// # Ok(()) }
-    /// ```
     pub fn health(&self) -> Vec<PoolHealth> {
         let defaults = pool_names_of(&self.shared.pools.default_set);
         let leases_without_grant = self.shared.held.leases_without_grant();
@@ -166,16 +118,6 @@ impl Registry {
     }
 
     /// Returns the number of default pools that vote, and how many are needed.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let votes = redlock.registry().votes();
-    /// assert_eq!((votes.voting, votes.needed, votes.configured), (1, 1, 1));
-    /// # Ok(()) }
-    /// ```
     pub fn votes(&self) -> VotingPools {
         let nodes = &self.shared.pools.default_set;
         let is_voting = |status| matches!(status, NodeStatus::Voting);
@@ -188,76 +130,27 @@ impl Registry {
 
     /// True if calls can be expected to get their locks: a majority of the default pools votes, and
     /// no shutdown has begun. [`Redlock::ready`](crate::Redlock::ready) waits for it.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// assert!(redlock.registry().is_ready());
-    /// # Ok(()) }
-    /// ```
     pub fn is_ready(&self) -> bool {
         self.votes().suffice() && !self.is_closing()
     }
 
     /// True if a shutdown has begun: only code below a held lease still gets locks.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let registry = redlock.registry().clone();
-    /// redlock.shutdown().await;
-    /// assert!(registry.is_closing());
-    /// # Ok(()) }
-    /// ```
     pub fn is_closing(&self) -> bool {
         self.shared.held.closed.initialized()
     }
 
     /// Returns the number of callers that wait in a line for another caller of this process.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// assert_eq!(redlock.registry().waiting(), 0);
-    /// # Ok(()) }
-    /// ```
     pub fn waiting(&self) -> usize {
         self.shared.client.waiting()
     }
 
     /// Returns `host/pid`, the holder's name in the refusals of other processes.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// println!("other processes see {}", redlock.registry().owner());
-    /// # Ok(()) }
-    /// ```
     pub fn owner(&self) -> &str {
         self.shared.client.owner()
     }
 
     /// Returns all functions under `#[redlock]` that are linked into this program, in the order of their
     /// source, with what they lock in this registry.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// for report in redlock.registry().sites() {
-    ///     println!("{}: {} held, {:?}", report.site, report.held, report.parameters);
-    /// }
-    /// # Ok(()) }
-    /// ```
     pub fn sites(&self) -> Vec<SiteReport> {
         let held = self.shared.held.entries();
         let report = |site: &'static Site| {

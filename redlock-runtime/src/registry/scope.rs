@@ -30,17 +30,6 @@ thread_local! {
 static GLOBAL: RwLock<Option<Registry>> = RwLock::new(None);
 
 /// See [`Registry::enter`].
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # use redlock_runtime::{Config, Redlock};
-/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-/// let entered = redlock.registry().enter();
-/// drop(entered);
-/// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-/// assert!(error.is_not_initialized());
-/// # Ok(()) }
-/// ```
 #[must_use = "the registry is left when the guard is dropped"]
 pub struct Entered {
     registry: Registry,

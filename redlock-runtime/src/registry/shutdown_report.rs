@@ -11,9 +11,7 @@ use super::held_lease::HeldLease;
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let report = redlock.shutdown().await;
 /// assert_eq!(report.to_string(), "0 finished, 0 cancelled and released, 0 stuck");
 /// # Ok(()) }

@@ -12,9 +12,7 @@ use super::pools::pool_names_of;
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// for report in redlock.registry().sites() {
 ///     println!("{} on {:?}", report.site.name(), report.parameters["pools"].value);
 /// }
@@ -59,10 +57,6 @@ pub enum Layer {
 
 impl Layer {
     /// `override`, `call`, `attribute`, `defaults` or `built in`.
-    ///
-    /// ```
-    /// assert_eq!(redlock_runtime::registry::Layer::Override.as_str(), "override");
-    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Override => "override",
