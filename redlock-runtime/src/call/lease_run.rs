@@ -1,4 +1,4 @@
-//! A body under a lease that the caller has acquired.
+//! Runs a body under a lease that the caller has acquired.
 
 use std::future::Future;
 
@@ -8,13 +8,13 @@ use crate::error::LockError;
 use crate::lease::{Fenced, Lease, LeaseHandle};
 
 impl Lease {
-    /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
-    /// the lease ends, unless `on_lost` says otherwise.
+    /// Runs `body` under the lease, then releases the lease. If the lease ends, the body is cancelled at its next
+    /// await, unless `on_lost` says otherwise.
     ///
-    /// `body` is a function, because `run` takes the lease. It gets a handle in its place.
+    /// `body` is a function that gets a handle, because `run` takes the lease itself.
     ///
-    /// With [`once_per`](crate::parameters::LockOptions::once_per), a body that returns has ended well,
-    /// whatever it returns. [`try_run`](Self::try_run) is for bodies that may fail.
+    /// With [`once_per`](crate::parameters::LockOptions::once_per), a body that returns counts as a success, whatever
+    /// it returns. Use [`try_run`](Self::try_run) for a body that may fail.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,10 +26,10 @@ impl Lease {
     /// ```
     ///
     /// # Errors
-    /// [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
+    /// Returns [`Lost`](crate::error::LockErrorKind::Lost) if the body was cancelled.
     ///
     /// # Cancellation
-    /// Dropping the future drops the body first, then releases.
+    /// Dropping the future drops the body first, then sends the release.
     pub fn run<B: Future>(
         self,
         body: impl FnOnce(LeaseHandle) -> B,
@@ -39,8 +39,8 @@ impl Lease {
         run_call(CallState::acquired(self), body, result_rules())
     }
 
-    /// As [`run`](Self::run), for a body that may fail. With
-    /// [`once_per`](crate::parameters::LockOptions::once_per), only a body that returns `Ok` has ended well.
+    /// Runs `body` as [`run`](Self::run) does, but the body may fail. With
+    /// [`once_per`](crate::parameters::LockOptions::once_per), only a body that returns `Ok` counts as a success.
     ///
     /// ```
     /// # use redlock_runtime::LockError;
@@ -53,10 +53,10 @@ impl Lease {
     /// ```
     ///
     /// # Errors
-    /// The body's own; and [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
+    /// Returns the body's own error, or [`Lost`](crate::error::LockErrorKind::Lost) if the body was cancelled.
     ///
     /// # Cancellation
-    /// As [`run`](Self::run).
+    /// Dropping the future has the same effect as for [`run`](Self::run).
     pub fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
         self,
         body: impl FnOnce(LeaseHandle) -> B,
@@ -79,10 +79,10 @@ impl Fenced<Lease> {
     /// ```
     ///
     /// # Errors
-    /// As [`Lease::run`].
+    /// Returns the errors of [`Lease::run`].
     ///
     /// # Cancellation
-    /// As [`Lease::run`].
+    /// Dropping the future has the same effect as for [`Lease::run`].
     pub fn run<B: Future>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,
@@ -94,10 +94,10 @@ impl Fenced<Lease> {
     /// Runs `body` as [`Lease::try_run`] does, and gives it the lease with its fencing token.
     ///
     /// # Errors
-    /// As [`Lease::try_run`].
+    /// Returns the errors of [`Lease::try_run`].
     ///
     /// # Cancellation
-    /// As [`Lease::run`].
+    /// Dropping the future has the same effect as for [`Lease::run`].
     pub fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,
