@@ -1,11 +1,11 @@
-//! Why a configuration or a start was refused.
+//! The errors of a configuration and of a start.
 
 use std::fmt;
 
 use super::Problem;
 use crate::health::PoolHealth;
 
-/// Why [`init`](crate::init()) refused to start: every problem that was found, each with its kind and its fix.
+/// The error of [`init`](crate::init()) when it refuses to start. It has every problem, each with its kind and its fix.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -21,19 +21,20 @@ use crate::health::PoolHealth;
 pub struct InitError(pub(crate) Vec<Problem>);
 
 impl InitError {
-    /// Returns the problems, of which there is at least one.
+    /// Returns all problems. There is at least one.
     pub fn problems(&self) -> &[Problem] {
         &self.0
     }
 }
 
-/// Why a configuration could not be read: every problem, with its kind, its place and its fix. Shows no password.
+/// The error of a refused configuration. It has every problem, with its kind, its place and its fix, and shows no
+/// password.
 #[derive(Clone, thiserror::Error)]
 #[error("redlock's configuration: {}", joined(.0))]
 pub struct ConfigError(pub(crate) Vec<Problem>);
 
 impl ConfigError {
-    /// Returns the problems, of which there is at least one.
+    /// Returns all problems. There is at least one.
     ///
     /// ```
     /// use redlock_runtime::error::ProblemKind;
@@ -47,7 +48,7 @@ impl ConfigError {
     }
 }
 
-/// Returns the first problems as one text: a file of another kind is full of them.
+/// Returns the first problems as one text. A file of the wrong kind may have very many.
 fn joined(problems: &[Problem]) -> String {
     const MOST_PROBLEMS: usize = 12;
     let first = problems.iter().take(MOST_PROBLEMS).map(Problem::to_string);
@@ -58,8 +59,8 @@ fn joined(problems: &[Problem]) -> String {
     }
 }
 
-/// The reason why [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
-/// default pool that does not vote, with its reason.
+/// The error of [`Redlock::ready`](crate::Redlock::ready) when it gives up. It names each default pool that does not
+/// vote, with the reason.
 #[derive(Clone, thiserror::Error)]
 #[error("not ready: {text}")]
 pub struct NotReady {
@@ -73,7 +74,7 @@ impl NotReady {
         Self { kind, text }
     }
 
-    /// Returns why locks cannot be expected, with the details.
+    /// Returns the kind of the error, with its details.
     ///
     /// ```
     /// use redlock_runtime::error::{NodeErrorKind, NotReady, NotReadyKind};
@@ -102,11 +103,11 @@ impl NotReady {
     }
 }
 
-/// Why locks cannot be expected.
+/// The kind of a [`NotReady`] error.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NotReadyKind {
-    /// Too few default pools vote, because these abstain. The reason of each tells whether to wait on or to page somebody.
+    /// Too few default pools vote. These pools abstain, each with a reason to keep waiting or to call for help.
     TooFewVotes(Vec<PoolHealth>),
     /// A shutdown has begun. End the program.
     ShuttingDown,

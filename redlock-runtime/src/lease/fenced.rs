@@ -1,16 +1,16 @@
-//! Leases that have a fencing token by their type. Code that has a [`Fenced`] lease needs no answer to a missing token.
+//! Leases whose type guarantees a fencing token, so that no code has to handle a missing token.
 
 use std::ops::Deref;
 
 use super::{FencingToken, Lease, LeaseHandle};
 
-/// A lease with its fencing token: `Fenced<Lease>` holds the lock, and `Fenced<LeaseHandle>` only observes it.
+/// A lease with its fencing token. `Fenced<Lease>` holds the lock, and `Fenced<LeaseHandle>` only observes it.
 ///
-/// The attribute's `guard` is a `Fenced<Lease>` if the attribute has the literal `fencing = true`, and
-/// [`LockBuilder::fencing`](crate::LockBuilder::fencing) acquires one. Where fencing is decided at run time,
-/// [`LeaseHandle::fenced`] tells.
+/// The attribute's `guard` is a `Fenced<Lease>` if the attribute has the literal `fencing = true`.
+/// [`LockBuilder::fencing`](crate::LockBuilder::fencing) acquires one, too. If fencing is decided at run time,
+/// [`LeaseHandle::fenced`] returns one if there is a token.
 ///
-/// Dereferences to the lease, so a function that takes a `&LeaseHandle` takes it too.
+/// A fenced lease dereferences to the lease, so a function that takes a `&LeaseHandle` accepts it.
 ///
 /// ```
 /// use redlock_runtime::{Fenced, LeaseHandle, LockError, redlock};
@@ -53,7 +53,7 @@ impl<L> Deref for Fenced<L> {
 }
 
 impl Fenced<Lease> {
-    /// Returns the lease with its fencing token, or the lease alone if it has none.
+    /// Returns the lease with its fencing token. Returns the bare lease if it has none.
     #[allow(clippy::result_large_err, reason = "a lease comes out either way")]
     pub(crate) fn of(lease: Lease) -> Result<Self, Lease> {
         match lease.core.fencing_token() {
@@ -76,13 +76,13 @@ impl Fenced<Lease> {
     /// Releases the lock as [`Lease::release`] does.
     ///
     /// # Cancellation
-    /// As [`Lease::release`].
+    /// Dropping the future has the same effect as for [`Lease::release`].
     pub async fn release(self) {
         self.lease.release().await;
     }
 }
 
-/// Explains, in the error of a call that [`LeaseHandle`] refuses, what gives a lease its token by type.
+/// Lets the compiler explain, when it refuses a call on [`LeaseHandle`], how a lease gets its token by type.
 #[diagnostic::on_unimplemented(
     message = "this lease may have no fencing token",
     label = "its type does not say that it is fenced",
@@ -94,8 +94,8 @@ pub trait HasFencingToken {}
 impl<L> HasFencingToken for Fenced<L> {}
 
 impl LeaseHandle {
-    /// Returns the lease with its fencing token, if it has one. It is for code whose lock is not fenced by type: below
-    /// [`current_lease`](crate::current_lease), with an expression as `fencing`, or with
+    /// Returns the lease with its fencing token, if it has one. Use it if the type of the lease does not guarantee a
+    /// token: for [`current_lease`](crate::current_lease), for an expression as `fencing`, or with
     /// [`LockOptions`](crate::parameters::LockOptions).
     ///
     /// ```
@@ -116,8 +116,8 @@ impl LeaseHandle {
         Some(Fenced { lease, token })
     }
 
-    /// Refuses, at compile time, a call on a lease whose type does not say that it is fenced. The lifetime defers the
-    /// refusal from here to the call.
+    /// Makes a call on a lease without a token in its type a compile error. The lifetime moves the error from here to
+    /// the call.
     #[doc(hidden)]
     pub fn fencing_token(&self) -> FencingToken
     where
