@@ -4,9 +4,9 @@ use crate::error::LockError;
 
 /// A return type for functions under `#[redlock]`, because a [`LockError`] can be converted to it.
 ///
-/// Every `Result<T, E>` with `E: From<LockError>` implements the trait. So `anyhow::Result`, a boxed `dyn Error + Send
-/// + Sync` and most error enums work as they are. Implement the trait for a type of your own if the lock error is one
-/// of its values:
+/// Every `Result<T, E>` with `E: From<LockError>` implements the trait. So `anyhow::Result`, a boxed `dyn Error`
+/// and most error enums work as they are. Implement the trait for a type of your own if the lock error is one of its
+/// values:
 ///
 /// ```
 /// use redlock_runtime::{FromLockError, LockError};
