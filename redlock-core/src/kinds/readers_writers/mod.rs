@@ -40,7 +40,7 @@ pub(crate) const COMMANDS: &str = include_str!("commands.lua");
 
 /// The parts that a reader's lock and a writer's lock have in common.
 struct SharedLock {
-    /// The plain lock on the same key. A writer holds it.
+    /// The plain lock on the same key. It has the keys and the counters, and a writer's calls.
     lock: Exclusive,
     /// The keys of the readers' entries, of a waiting writer's intent, and of the refused readers.
     auxiliary: [Arc<[u8]>; 3],
