@@ -1,18 +1,18 @@
-//! Why none of several locks that are alike was acquired.
+//! The error part for permits: why none of them was acquired.
 
 use std::fmt;
 
-/// Why no permit was acquired, beside who holds one.
+/// The reason why no permit was acquired, in addition to a permit's holder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shortage {
     /// The number of permits of the resource.
     pub count: u16,
-    /// True if there were free permits, and callers that came at one moment split the nodes' votes.
+    /// True if permits were free, and callers that came at the same moment split the nodes' votes.
     pub is_split: bool,
 }
 
-/// The beginning of the refusal.
+/// Writes the beginning of the refusal.
 impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.count;
