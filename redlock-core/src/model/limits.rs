@@ -106,7 +106,7 @@ pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
     }
     if ttl > MAX_TTL {
         return Err(Invalid::new(
-            "the ttl is above a year; a lock that long is no lease",
+            "the ttl is above a year, which is the most for a lock; lower it",
         ));
     }
     if !ttl.subsec_nanos().is_multiple_of(1_000_000) {

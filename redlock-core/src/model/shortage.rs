@@ -19,7 +19,7 @@ impl fmt::Display for Shortage {
         if self.is_split {
             write!(
                 f,
-                "contested: no one of {count} permits was granted by a majority: other callers came at the same moment"
+                "contested: no majority granted any of {count} permits, because other callers came at the same moment"
             )
         } else {
             write!(f, "full: all {count} permits are held")
