@@ -20,7 +20,7 @@ pub enum AcquireError {
     /// A majority of the nodes answered, and another client holds the resource.
     #[error(transparent)]
     Contended(Contended),
-    /// No majority of the nodes answered, or a majority answered too late for the lock to be useful.
+    /// Too few nodes answered for a majority, or a majority answered too late.
     #[error(transparent)]
     Unavailable(Unavailable),
     /// A majority of the nodes remembers a run of this period. See
@@ -39,7 +39,7 @@ pub enum ExtendError {
     /// The lease is over.
     #[error("{0}")]
     Ended(LeaseEnd),
-    /// No majority of the nodes answered. The old deadline still holds.
+    /// Too few nodes answered for a majority. The old deadline still holds.
     #[error(transparent)]
     Unavailable(Unavailable),
     /// The request itself cannot be served.
@@ -51,11 +51,11 @@ pub enum ExtendError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeaseEnd {
-    /// The ttl is over. The lease did not renew itself.
+    /// The ttl is over, and the lease was not renewing itself.
     Expired,
     /// The validity ended, and no majority had granted the last extension.
     NotRenewed(Arc<Unavailable>),
-    /// The last validity ended after the lease was renewed for this time, as its request asks.
+    /// The lease was renewed for this time, as its request asks, and its last validity ended.
     MaxHold(Duration),
     /// The validity ended before the renewal, which was due, could run. This process or its host stood still.
     StoodStill,
@@ -135,22 +135,22 @@ impl fmt::Display for Blamed<'_> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Contended {
-    /// What the nodes said about the other holder, if a node named one.
+    /// The key of the other holder, if a node reported it.
     pub holding: Holding,
-    /// The first name that is held, if several names were locked and a node named it.
+    /// The first held name, if several names were locked and a node named it.
     pub name: Option<Resource>,
     /// The number of attempts. It is zero for a caller that only waited in line for other callers of its process.
     pub attempts: u32,
     /// The time after which the caller gave up.
     pub waited: Duration,
-    /// The number of callers of this process in the line if the line is full, and otherwise zero.
+    /// The number of callers in the process's line if the line is full. Otherwise zero.
     pub waiters: usize,
-    /// The reason why none of several permits was acquired, if the request was for one of them.
+    /// The reason why no permit was acquired, if the request was for a permit.
     pub shortage: Option<Shortage>,
 }
 
 impl Contended {
-    /// Makes the error for a caller that asked no node.
+    /// Makes the error of a caller that only waited in line.
     pub(crate) fn by(holding: Holding) -> Self {
         Self {
             holding,
@@ -190,7 +190,7 @@ impl fmt::Display for Contended {
 
 impl std::error::Error for Contended {}
 
-/// The error that no majority of the nodes answered in time.
+/// The error for too few answers in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unavailable {
@@ -206,8 +206,8 @@ pub struct Unavailable {
     pub attempts: u32,
     /// The time after which the caller gave up.
     pub waited: Duration,
-    /// True if the caller gave up before its [`Wait`](crate::request::RetryLimit::Wait) was over, because no majority
-    /// answered its retries.
+    /// True if the caller gave up before its [`Wait`](crate::request::RetryLimit::Wait) was over. The reason is that no
+    /// majority answered its retries.
     pub gave_up_early: bool,
 }
 
@@ -248,7 +248,7 @@ impl Unavailable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TooLate {
-    /// Only this much validity was left, which is zero or less than the request asked for.
+    /// Only this much validity was left: zero, or less than the request asked for.
     Validity(Duration),
     /// The attempt was given up after this time.
     Timeout(Duration),
@@ -284,8 +284,8 @@ pub enum NodeOutcome {
 }
 
 impl NodeReport {
-    /// Returns the nodes that did not grant, from the votes of a round that took `elapsed`. A grant counts only if its
-    /// seat is in `counted`. A missing answer is blamed on its node only if the node had the whole `timeout`.
+    /// Reports the nodes without a grant, from a round that took `elapsed`. A grant counts only if its seat is in
+    /// `counted`. A missing answer is blamed on its node only if the node had the whole `timeout`.
     pub(crate) fn of_round<'a>(
         names: impl Iterator<Item = &'a str>,
         answers: Vec<Option<Vote>>,
@@ -336,7 +336,7 @@ impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_awaited = |node: &NodeReport| !matches!(node.outcome, NodeOutcome::NotAwaited);
         if self.attempts == 0 && !self.nodes.iter().any(is_awaited) {
-            // No node is at fault, because the caller only waited in line.
+            // The caller only waited in line, so all nodes are free of blame.
             let gave_up = GaveUp(0, self.waited);
             return write!(f, "{gave_up}, before the nodes answered them");
         }

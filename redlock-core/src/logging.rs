@@ -14,12 +14,12 @@ use crate::env::{Clock, Moment};
 /// The time in which a cause gets one log line.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Limits log lines to one a second for each cause, because a fault of a node concerns many leases at once. The number
-/// of suppressed lines comes with the next line of their cause. See [`log_throttled!`].
+/// Limits log lines to one a second for each cause. A fault of a node concerns many leases at once. The number of
+/// suppressed lines comes with the next line of their cause. See [`log_throttled!`].
 pub struct Throttle {
     clock: Arc<dyn Clock>,
-    /// For the hash of each cause: the moment of its next line, and the number of lines suppressed until then. Each
-    /// function with a lock has only a few causes.
+    /// The moment of the next line and the number of suppressed lines, by the cause's hash. Each function with a lock
+    /// has only a few causes.
     causes: Mutex<BTreeMap<u64, (Moment, u64)>>,
 }
 
@@ -49,7 +49,7 @@ impl Throttle {
 
 debug_in_part!(Throttle);
 
-/// Writes a log event, if a [`Throttle`] lets it pass:
+/// Writes a log event, if a [`Throttle`] lets it pass. Call it as
 /// `log_throttled!(target: targets::LOCK, &throttle, about, WARN, "text", field = 1)`. The event's cause is its text
 /// together with `about`. The field `held_back` has the number of suppressed events before it, if there are any; those
 /// are logged at debug. Without a throttle, `None`, every event passes. The macro's value is true if the event passed.
@@ -83,9 +83,9 @@ macro_rules! log_throttled {
 }
 pub use log_throttled;
 
-/// Writes a log event that may not panic, such as `log_caught!(warn!("text"))`. A panic of the subscriber would do harm
-/// in drops, drivers, renewals, signals and shutdowns. Elsewhere it unwinds into the caller. The value is `None` after
-/// a panic.
+/// Writes a log event, and catches a panic of the subscriber: `log_caught!(warn!("text"))`. Drops, drivers, renewals,
+/// signals and shutdowns use it, because a panic would do harm there. Elsewhere it unwinds into the caller. The value
+/// is `None` after a panic.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! log_caught {
@@ -99,7 +99,7 @@ pub use log_caught;
 #[derive(Debug)]
 pub(crate) struct NodeLog {
     pub(crate) pool: Arc<str>,
-    /// Limits the lines of a node that comes and goes to one a second for each text.
+    /// Limits each text of a node that comes and goes to one line a second.
     pub(crate) throttle: Throttle,
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn wake(waker: Waker) {
     caught("a waker", || waker.wake());
 }
 
-/// Runs a task of the library to its end. Returns `None` if the task panicked; the task is dropped by then.
+/// Runs a task of the library to its end. Returns `None` if the task panicked, after dropping the task.
 pub(crate) async fn unless_it_panics<F: Future>(what: &'static str, task: F) -> Option<F::Output> {
     let mut task = Box::pin(task);
     let output = poll_fn(

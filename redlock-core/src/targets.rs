@@ -3,7 +3,7 @@
 /// The target of the library's own panics, and the beginning of all targets.
 pub const LIBRARY: &str = "redlock";
 
-/// The target of calls for locks, from the first attempt to the lock or the refusal.
+/// The target of calls for locks, until the lock or the refusal.
 pub const LOCK: &str = "redlock::lock";
 
 /// The target of leases, from the lock to the end of its release.

@@ -1,4 +1,4 @@
-//! Tools for tests of nodes. [`ask`] and [`submit`] send a call to a node, a [`QuorumWatch`] watches keys on it, and
+//! Tools for tests of nodes. [`ask`] and [`submit`] send a call to a node. A [`QuorumWatch`] watches keys, and
 //! [`permit_key`] returns the keys of permits.
 //!
 //! Methods for tests are on their types, such as [`OwnerToken::draw`], [`LeaseHandle::lose_keys`] and
@@ -98,7 +98,7 @@ impl Calls {
         self.0.release_call(token, until, is_lease)
     }
 
-    /// Returns the calls for the permit that `vote` granted to `acquisition`, if the lock is one of several permits.
+    /// Returns the calls for the permit that `vote` granted to `acquisition`, if it is one.
     pub fn chosen(&self, acquisition: &Call, vote: &Vote) -> Option<Self> {
         let Vote::Granted { choice, .. } = vote else {
             return None;
@@ -119,13 +119,12 @@ pub fn scripts() -> impl Iterator<Item = &'static Script> {
     kinds::SCRIPTS.into_iter()
 }
 
-/// Builds the call that reports the first existing key of `keys`, its value and its remaining time.
+/// Builds the call that reports the first existing key, its value and its remaining time.
 pub fn peek(keys: &Resource) -> Call {
     any_kind::peek(keys)
 }
 
-/// Returns the keys that say who holds a lock on the one name of `key`, for every kind of lock. `key` has the key
-/// prefix `prefix`.
+/// Returns the keys that say who holds `key`, by any kind of lock. `key` is one name, with the key prefix `prefix`.
 pub fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
     kinds::every_key(key, prefix)
 }

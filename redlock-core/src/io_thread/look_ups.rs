@@ -21,7 +21,7 @@ const SLOW_LOOK_UP: Duration = Duration::from_secs(5);
 /// The largest number of look-ups of one name at a time.
 const MOST_LOOK_UPS: usize = 2;
 
-/// The sorted addresses of a host, or the system's reason for having none.
+/// The sorted addresses of a host, or the system's error text.
 type Addresses = Result<Vec<SocketAddr>, String>;
 
 /// A look-up that is under way. Its result is `None` until it ends.
@@ -64,7 +64,7 @@ impl LookUps {
 }
 
 impl IoThread {
-    /// Returns the addresses of `host`, sorted so that all processes try them in the same order. IPv4 comes first.
+    /// Returns the addresses of `host`, in the same order for all processes. IPv4 comes first.
     ///
     /// If the future is dropped, the look-up continues, and a later caller can join it.
     pub(crate) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
@@ -94,8 +94,7 @@ fn look_up(host: &str) -> Addresses {
     sorted(found.map_err(|error| error.to_string())?)
 }
 
-/// Returns the addresses in order and without duplicates. A look-up may succeed without any address, which is an error
-/// here.
+/// Sorts the addresses and removes duplicates. A look-up may succeed without any address, which is an error here.
 fn sorted(found: impl Iterator<Item = SocketAddr>) -> Addresses {
     let mut found: Vec<_> = found.collect();
     if found.is_empty() {

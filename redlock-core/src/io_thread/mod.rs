@@ -2,7 +2,8 @@
 //!
 //! Timers and background work must outlive the runtime of the first caller: a `#[tokio::test]` ends its runtime with
 //! the test, actix has one runtime for each worker, and a lease may be dropped after its runtime ended. So the library
-//! has its own runtime on its own thread. A connection moves there when the runtime that began it has ended.
+//! runs them in a separate runtime, on a separate thread. A connection moves there when the runtime that began it has
+//! ended.
 
 mod look_ups;
 
@@ -60,10 +61,10 @@ impl IoThread {
         std::thread::Builder::new()
             .name("redlock-io".into())
             .spawn(move || {
-                // Run until the sender is dropped; nothing is ever sent. A timer may wake a caller of another executor,
-                // whose waker may panic.
+                // Run until the sender is dropped. A timer may wake a caller of another executor, whose waker may
+                // panic.
                 while caught("a waker", || runtime.block_on(&mut ended)).is_none() {}
-                // Leave look-ups behind: one may hang, and nobody waits for it.
+                // Abandon look-ups, because one may hang.
                 runtime.shutdown_background();
             })?;
         Ok(Self(Arc::new(IoThreadState {
@@ -100,7 +101,7 @@ impl IoThread {
         self.0.spare.lock().len()
     }
 
-    /// Keeps a timer for later sleeps, unless it has fired. The timer drops the waker of its sleeper.
+    /// Keeps a timer for later sleeps if it has not fired. The timer drops the waker of its sleeper.
     pub(crate) fn keep_timer(&self, mut timer: Timer) {
         let mut context = Context::from_waker(Waker::noop());
         let is_set = pin!(unconstrained(timer.as_mut())).poll(&mut context);
@@ -111,8 +112,8 @@ impl IoThread {
     }
 }
 
-/// Lets tasks that were just woken run on other threads. tokio keeps the task that a worker woke last in the worker's
-/// LIFO slot. If the caller blocks now, that task starves. So an empty task takes the slot.
+/// Lets other threads run the tasks that were just woken. `tokio` keeps the task that a worker woke last in the
+/// worker's LIFO slot. If the caller blocks now, that task starves. So an empty task takes the slot.
 pub(crate) fn share_woken_tasks() {
     if let Ok(runtime) = Handle::try_current()
         && runtime.runtime_flavor() == RuntimeFlavor::MultiThread

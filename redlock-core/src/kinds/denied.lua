@@ -1,4 +1,7 @@
--- Tries commands that have no effect, to find out which ones the user may run.
+-- Tries harmless commands, to find out which ones the user may run.
+--   missing  for each command that the user may not run: a space, a '+' and its name
+--   other    the first error of another kind, such as a denied key, or false
+-- Redis 7.0 words a denial differently from later versions and from Valkey, so two texts are recognised.
 --   missing  a text: for each command that the user may not run, a space, a '+' and its name
 --   other    the first error of another kind, such as a denied key; false if there was none
 -- Redis 7.0 words a denial differently from later versions and from Valkey, so two texts are recognised.

@@ -33,14 +33,14 @@ pub(crate) use exclusive::plain;
 pub(crate) use protocol_args::{Advice, ProtocolArgs};
 pub(crate) use readers_writers::COMMANDS;
 
-/// The kind of a lock: which other holders its holder excludes, and how many holders it has at a time.
+/// The kind of a lock: whom a holder excludes, and how many holders there may be.
 ///
 /// Locks of all kinds on one resource exclude each other by the same key, which for permits is the key of the first
 /// permit. They also exclude locks of other clients that use `SET key value NX`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Exactly one holder. The lock takes no part in the order in which other kinds let their callers in.
+    /// Exactly one holder. The lock ignores the order in which other kinds let their callers in.
     #[default]
     Exclusive,
     /// At most this number of holders, each with one of the permits. The first permit has the key of the plain lock.
@@ -65,8 +65,7 @@ impl Kind {
         }
     }
 
-    /// Checks the kind's own values and whether a request of this kind may combine them with its other parameters.
-    /// `once_per` is the period of a job.
+    /// Checks a request's kind, and the parameters that may not go with it. `once_per` is the period of a job.
     pub(crate) fn check(
         self,
         resource: &Resource,
@@ -105,8 +104,8 @@ impl Kind {
         }
     }
 
-    /// True if a call that wants a lease of the kind `wanted` may share a lease of this kind. The lease then gives the
-    /// call everything that it wants.
+    /// True if a call that wants a lease of kind `wanted` may share this one. The lease then gives the call everything
+    /// that it wants.
     pub fn covers(self, wanted: Self) -> bool {
         let (has, wanted) = (self.on_nodes(), wanted.on_nodes());
         let is_alone = matches!(has, Self::Exclusive | Self::Write);
@@ -144,15 +143,14 @@ pub(crate) static SCRIPTS: [&Script; 15] = [
     &any_kind::scripts::FORCE_RELEASE,
 ];
 
-/// Returns the keys that say who holds a lock on the one name of `key`, for every kind of lock. `prefix` is the key
-/// prefix.
+/// Returns the keys that say who holds `key`, by any kind of lock. `key` is one name, with the key prefix `prefix`.
 pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
-    // The plain lock needs no entry of its own, because the first permit has its key.
+    // The first permit has the plain lock's key, so these cover both.
     let mut keys = permits::keys_of(key, permits::MAX_PERMITS, prefix);
     let [readers, ..] = readers_writers::shared_keys(key, prefix);
     keys.push(readers);
     Resource::of(keys)
 }
 
-/// A Lua function that tries commands without an effect, to find out which ones the user may run.
+/// A Lua function that tries harmless commands, to find out which the user may run.
 pub(crate) const DENIED: &str = include_str!("denied.lua");

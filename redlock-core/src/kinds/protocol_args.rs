@@ -11,11 +11,11 @@ pub(crate) struct ProtocolArgs<'a> {
     pub(crate) keys: &'a Resource,
     pub(crate) prefix: &'a [u8],
     pub(crate) is_fenced: bool,
-    /// How a refused attempt marks the caller on the nodes. `None` if no further attempt follows a refusal.
+    /// The mark to leave after a refusal. `None` if no further attempt follows.
     pub(crate) advice: Option<Advice<'a>>,
 }
 
-/// The mark that nodes keep of a refused caller, so that other callers let it go first.
+/// The mark of a refused caller on the nodes, so that others let it go first.
 #[derive(Clone, Copy)]
 pub(crate) struct Advice<'a> {
     /// The token of the caller's client. Nodes remember the caller under it.

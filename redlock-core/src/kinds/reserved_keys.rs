@@ -5,7 +5,7 @@ use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};
 
 use super::{fenced, permits, readers_writers, runs};
 
-/// The prefixes of all auxiliary keys of locks, without the [`RESERVED_PREFIX`] in front of them.
+/// The prefixes of all auxiliary keys of locks. [`RESERVED_PREFIX`] precedes them.
 const AUXILIARY_BEGINNINGS: [&[u8]; 7] = [
     permits::PERMITS,
     permits::QUEUES,
@@ -16,7 +16,7 @@ const AUXILIARY_BEGINNINGS: [&[u8]; 7] = [
     runs::RUNS,
 ];
 
-/// The keys of a node itself, without the [`RESERVED_PREFIX`] in front of them.
+/// The keys of a node itself. [`RESERVED_PREFIX`] precedes them.
 const NODE_KEYS: [&[u8]; 2] = [b"marker", b"permissions"];
 
 impl Resource {

@@ -15,12 +15,12 @@ use super::LeaseHandle;
 /// The policy for a body whose lease is lost or whose validity ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnLost {
-    /// The body is no longer polled, and the call ends with the loss.
+    /// The body is cancelled: its polls end, and the call ends with the loss.
     #[default]
     Cancel,
-    /// The body continues without the lock, and its value is returned. Only a shutdown stops it. Unless the body asks
-    /// the lease, only log and metrics report the loss: a failed renewal at the deadline, other losses when the body
-    /// ends.
+    /// The body continues, although the lock is lost, and its value is returned. Only a shutdown stops it. Unless the
+    /// body asks the lease, only log and metrics report the loss: a failed renewal at the deadline, other losses when
+    /// the body ends.
     Continue,
 }
 
@@ -31,7 +31,7 @@ pub enum BodyOutcome<T> {
     Done(T),
     /// The body returned in a poll that ran past the end of the lease.
     Late(T, LeaseEnd),
-    /// The body was cancelled, and was not polled after the end of the lease.
+    /// The body was cancelled: its polls ended with the lease.
     Cancelled(LeaseEnd),
 }
 
@@ -50,7 +50,7 @@ pub struct BodyWatch {
 }
 
 impl BodyWatch {
-    /// Makes the watch for a body that has not begun.
+    /// Makes the watch for a body before its first poll.
     pub const fn new(lease: LeaseHandle, on_lost: OnLost) -> Self {
         Self {
             lease,
@@ -61,7 +61,7 @@ impl BodyWatch {
         }
     }
 
-    /// Polls the body once, for a caller that keeps the body. [`hold`](LeaseHandle::hold) does the same in a loop.
+    /// Polls the body once, as [`hold`](LeaseHandle::hold) does in a loop. Use it to keep the body elsewhere.
     pub fn poll<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! Extends a lease. It sends all nodes a compare-and-expire, never a SET. It restores missing keys once a majority has
+//! Extends a lease, by a compare-and-expire on all nodes and never a SET. Restores missing keys once a majority has
 //! proved that the lock is ours.
 
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::targets;
 
 use super::shared::LeaseShared;
 
-/// The time before the deadline at which an extension gives up, or a hundredth of the ttl if that is less. So the
-/// reason for a lease's end is known when it ends.
+/// The time before the deadline at which an extension gives up. A hundredth of the ttl replaces it if that is less. So
+/// the reason for a lease's end is known when it ends.
 const MARGIN_BEFORE_DEADLINE: Duration = Duration::from_millis(2);
 
-/// Receives the outcome of a lease's extensions, such as an exporter of metrics: core keeps no metrics. See
+/// Receives the outcomes of a lease's extensions. An exporter of metrics needs it, because core keeps no metrics. See
 /// [`LeaseHandle::observe_extensions`](crate::LeaseHandle::observe_extensions).
 pub trait ObserveExtensions: Send + Sync {
     /// Receives the outcome of one extension, sent by a caller or by the renewal. It must not block.
@@ -49,7 +49,7 @@ pub(super) async fn run_extension(
         .saturating_sub(MARGIN_BEFORE_DEADLINE.min(ttl / 100));
     let until = sent_at.saturating_add(timeout).min(end);
     before(shared.clock(), until, extension.round.decided()).await;
-    // For the error only: it blames a silent node only if the node had this time. Near the deadline the node had less.
+    // The error blames a silent node only if the node had this time. Near the deadline it had less.
     let timeout = until.saturating_since(sent_at).max(timeout.min(ttl / 10));
     let outcome = conclude(shared, &extension, timeout);
     if let Some(observer) = shared.observer() {

@@ -26,12 +26,12 @@ pub struct LeaseHandle {
 }
 
 impl LeaseHandle {
-    /// Returns the locked resource, without the key prefix.
+    /// Returns the locked resource. Its names are those of the request, before the key prefix.
     pub fn resource(&self) -> &Resource {
         &self.shared.request.resource
     }
 
-    /// Returns the kind of the lock, which says whom it excludes and how many holders it may have.
+    /// Returns the kind of the lock: which holders it excludes, and how many it may have.
     pub fn kind(&self) -> Kind {
         self.shared.request.kind
     }
@@ -63,8 +63,8 @@ impl LeaseHandle {
         self.shared.extensions()
     }
 
-    /// Returns the number of holders that share the lock: the first one, and all that [joined](Self::join). It is zero
-    /// after the release.
+    /// Returns the number of holders that share the lock, [joined](Self::join) ones included. It is zero after the
+    /// release.
     pub fn holders(&self) -> usize {
         self.shared.holders() as usize
     }
@@ -74,8 +74,8 @@ impl LeaseHandle {
         self.shared.parts.lines.waiting_at(&self.shared.line_key())
     }
 
-    /// Returns the number of the lease's permit, from 0 to one less than the number of permits. No two live holders
-    /// have the same number. Returns `None` for a plain lock.
+    /// Returns the number of the lease's permit, counted from 0. No two live holders have the same number. Returns
+    /// `None` for a plain lock.
     pub fn permit(&self) -> Option<u16> {
         self.shared.claim.protocol.permit()
     }
@@ -117,9 +117,9 @@ impl LeaseHandle {
         &self.shared.claim.nodes
     }
 
-    /// Returns the names of the nodes that have no grant that counts. Such a node refused the lock or may have
-    /// forgotten it, and the last extension could not count it. If there is no such node, the lock survives the restart
-    /// of any single node. The list is also empty while answers may still arrive, and after the end of the lease.
+    /// Returns the names of the nodes whose grant is missing. Such a node refused the lock or may have forgotten it,
+    /// and the last extension could not count it. If there is no such node, the lock survives the restart of any single
+    /// node. The list is also empty while answers may still arrive, and after the end of the lease.
     pub fn nodes_without_grant(&self) -> impl Iterator<Item = &str> {
         let timeout = self.shared.context().node_timeout.min(self.ttl() / 4);
         let is_settled = self.over().is_none() && self.held_for() >= timeout;
@@ -153,9 +153,9 @@ impl LeaseHandle {
         self.shared.lost().await
     }
 
-    /// Waits until the lease is about to end, so that its holder can finish in time. This is the case when less than a
-    /// third of the last granted validity is left, when the lease is over, or when a shutdown was announced. A renewed
-    /// lease is about to end if its renewals fail, or if `max_hold` leaves no time for another renewal.
+    /// Waits until the lease is about to end. Then its holder can still finish in time. This is the case when less than
+    /// a third of the last granted validity is left, when the lease is over, or when a shutdown was announced. A
+    /// renewed lease is about to end if its renewals fail, or if `max_hold` leaves no time for another renewal.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -173,7 +173,7 @@ impl LeaseHandle {
     /// When a shutdown revokes the lease, the body is cancelled under either policy.
     ///
     /// # Cancellation
-    /// If the future is dropped, the body is no longer polled. The lease itself does not change.
+    /// If the future is dropped, the body's polls end. The lease itself does not change.
     pub async fn hold<F: Future>(
         &self,
         mut body: Pin<&mut F>,
@@ -220,7 +220,7 @@ impl LeaseHandle {
         }
     }
 
-    /// Ends the lease as an extension ends it that finds too many keys gone: `lost` returns [`LeaseEnd::Taken`] without
+    /// Ends the lease as if an extension had found too many keys gone. `lost` then returns [`LeaseEnd::Taken`] without
     /// a name. It lets tests see how holders react. Needs the feature `testing`.
     #[cfg(feature = "testing")]
     pub fn lose_keys(&self) {

@@ -39,12 +39,12 @@ pub struct Lease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Released {
-    /// A majority of the nodes is known not to hold the key, so another holder could win now.
+    /// A majority of the nodes is free of the key, so another holder could win now.
     Confirmed,
-    /// The release was sent, but no majority confirmed it within the node timeout. A node that cannot be reached frees
-    /// the key when the ttl is over.
+    /// The release was sent, but too few nodes confirmed it within the node timeout. A node that cannot be reached
+    /// frees the key when the ttl is over.
     Unconfirmed,
-    /// Nothing was sent, because other holders still share the lock or because it was released before.
+    /// Other holders still share the lock, or it was released before. So nothing was sent.
     NotLast,
     /// The lock was handed over to the next waiting caller of this process.
     HandedOver,
@@ -71,7 +71,7 @@ impl Lease {
         }
     }
 
-    /// Starts the renewal that `request` asks for, counted from `renewed_from`, and the run that began at `began`. The
+    /// Starts what `request` asks for: a renewal counted from `renewed_from`, and a run that began at `began`. The
     /// renewal ends when the lease is over or this holder leaves, before the release is sent.
     fn start_renewal_and_job_run(
         &mut self,
@@ -145,7 +145,7 @@ impl Lease {
                     ..failed
                 }));
             };
-            // Stop waiting if the lease ends: a retry could not help it.
+            // Stop waiting if the lease ends, because retries are useless then.
             before(shared.clock(), next, self.lost()).await;
         }
         self.start_renewal_and_job_run(request, began, environment.now());
@@ -157,7 +157,7 @@ impl Lease {
     /// theirs. If a node remembers another run of this period for longer, it keeps that record. Call it before the
     /// release, because nodes serve the two in this order.
     ///
-    /// Has no effect if that time has passed already, or if the request has no period.
+    /// Does nothing if that time has passed already, or if the request lacks a period.
     ///
     /// The run of a lease begins with the attempt that won. The run of a [joined](crate::LeaseHandle::join) lease
     /// begins when it is [covered](Self::cover).
@@ -167,8 +167,8 @@ impl Lease {
         }
     }
 
-    /// Releases the lock on every node, unless other holders still share it. Waits until a majority of the configured
-    /// nodes is known not to hold the key, but at most for the node timeout. Never fails: a release that could not be
+    /// Releases the lock on every node, once the last holder that shares it leaves. Waits until a majority of the
+    /// configured nodes is free of the key, but at most for the node timeout. Never fails: a release that could not be
     /// delivered is repeated after the reconnection, until the ttl is over.
     ///
     /// # Cancellation
@@ -219,7 +219,7 @@ impl Deref for Lease {
 
 debug_in_part!(Lease, it => handle: it.handle);
 
-/// Waits until a majority no longer holds our key, if a release was sent.
+/// Waits until a majority is free of our key, if a release was sent.
 pub(super) async fn wait_for_release(shared: &LeaseShared, sent: Option<ClaimOutcome>) -> Released {
     match sent {
         None => Released::NotLast,

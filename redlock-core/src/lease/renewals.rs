@@ -26,9 +26,9 @@ use super::shared::LeaseShared;
 /// The pause after a panic in a renewal.
 const PAUSE_AFTER_PANIC: Duration = Duration::from_millis(100);
 
-/// The shortest pause before a failed renewal is repeated, and the shortest time that a repetition gets. A tenth of the
-/// ttl replaces it if that is less. Without it, nodes that refuse at once would be asked ever faster towards the end of
-/// the leases, just when they are in trouble.
+/// The shortest pause before a retry of a renewal, and the shortest time for the retry. A tenth of the ttl replaces it
+/// if that is less. Without it, nodes that refuse at once would be asked ever faster towards the end of the leases,
+/// just when they are in trouble.
 const RENEWAL_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The renewals of a client.
@@ -63,8 +63,8 @@ pub(super) struct RenewedLease {
 }
 
 impl RenewedLease {
-    /// Returns the moment at which two thirds of the ttl's validity are left, even after an extension with a longer
-    /// ttl.
+    /// Returns the moment at which two thirds of the ttl's validity are left. An extension with a longer ttl does not
+    /// change this rule.
     fn due(&self) -> Moment {
         let validity = validity_of(self.ttl, self.shared.request.clock_drift_factor);
         let rest = validity.saturating_sub(validity / 3);
@@ -116,8 +116,8 @@ impl RenewedLease {
     }
 }
 
-/// Returns the pause before the next try, which is a third of the validity that is `left`. It is all of it if a try
-/// after a shorter pause would leave too little time for answers.
+/// Returns the pause before the next try: a third of the validity that is `left`. It is all of it if a shorter pause
+/// would leave too little time for answers.
 fn retry_pause(left: Duration, ttl: Duration) -> Duration {
     let shortest = RENEWAL_RETRY_PAUSE.min(ttl / 10);
     let pause = (left / 3).max(shortest);
@@ -150,7 +150,7 @@ impl Renewals {
         renewed.shared.remove_renewal();
     }
 
-    /// Sets the moment at which a lease is due, unless its renewal was stopped.
+    /// Sets the moment at which a lease is due, if its renewal still runs.
     fn schedule(parts: &Arc<ClientParts>, id: RenewalId, due: Moment) {
         let renewals = &parts.renewals;
         let mut state = renewals.state.lock();

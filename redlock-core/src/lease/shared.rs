@@ -1,4 +1,4 @@
-//! The state of a lease, shared by its holders and handles, and all changes of it.
+//! The state of a lease, which its holders and handles share.
 #![doc = include_str!("life_of_a_lease.md")]
 
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl LeaseState {
             .or_else(|| (now >= self.validity.deadline).then(ended))
     }
 
-    /// Returns `Ok` if the lease is about to end at `now`, and otherwise the moment at which it will be.
+    /// Returns `Ok` if the lease is about to end at `now`. Otherwise returns the moment when it will be.
     pub(super) fn expires_soon(&self, now: Moment) -> Result<(), Moment> {
         if self.is_shutdown_announced || self.over.is_some() || now >= self.validity.expiring {
             return Ok(());
@@ -92,9 +92,9 @@ impl LeaseState {
         }
     }
 
-    /// Records the reason why the lease is over, unless it is over already. Returns the turn; drop it outside of the
-    /// mutex, so that the next caller in line may ask the nodes. A lease past its deadline has expired, even if another
-    /// end is noticed later.
+    /// Ends the lease for the reason `over`, if it is still valid. Returns the turn; drop it outside of the mutex, so
+    /// that the next caller in line may ask the nodes. A lease past its deadline has expired, even if another end is
+    /// noticed later.
     fn end(&mut self, over: LeaseEnd, now: Moment) -> Option<Turn> {
         if self.over_at(now).is_some() {
             return None;
@@ -199,7 +199,7 @@ impl LeaseShared {
     }
 
     pub(super) fn look<T>(&self, look: impl FnOnce(&LeaseState, Moment) -> T) -> T {
-        // Read the clock before locking the mutex, so that other holders of the lease do not wait for it.
+        // Read the clock before locking, because other holders wait for the mutex.
         let now = self.now();
         look(&self.state.lock(), now)
     }
@@ -211,7 +211,7 @@ impl LeaseShared {
         look: impl Fn(&LeaseState, Moment) -> Result<T, Moment>,
     ) -> T {
         loop {
-            // Begin to listen before the look, so that no change is missed.
+            // Begin to listen before the look, to see every change.
             let changed = self.changed.notified();
             match self.look(&look) {
                 Ok(found) => return found,
@@ -232,14 +232,14 @@ impl LeaseShared {
         changed
     }
 
-    /// Moves the deadline later, never back. The validity counts from `started`, the moment at which the extension was
-    /// sent.
+    /// Moves the deadline later, if the new one is later. The validity counts from `started`, the moment at which the
+    /// extension was sent.
     ///
     /// # Errors
     /// The reason why the lease is over, if it is.
     pub(super) fn prolong(&self, started: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
         let mut state = self.state.lock();
-        // Read the clock under the mutex, so that no other task can have seen the lease end before this moment.
+        // Read the clock under the mutex: otherwise another task could have seen the lease end already.
         if let Some(over) = state.over_at(self.now()) {
             return Err(over);
         }
@@ -255,7 +255,7 @@ impl LeaseShared {
         Ok(())
     }
 
-    /// Records the reason why the lease will end at its deadline, unless a later extension moves the deadline.
+    /// Records the reason for an end at the deadline. A later extension that moves the deadline removes it.
     pub(super) fn set_end_at_deadline(&self, end: LeaseEnd) {
         self.state.lock().end_at_deadline = Some(end);
     }
@@ -299,8 +299,8 @@ impl LeaseShared {
         let _earlier;
         let mut state = self.state.lock();
         _earlier = state.bodies.register(number, waker);
-        // Ask for the beginning of time, when no deadline has passed: the body's timer watches the deadline, so only a
-        // recorded end counts here.
+        // Only a recorded end counts here, because the body's timer watches the deadline. So ask for a moment before
+        // all deadlines.
         let reason = state.stop_reason(policy, Moment::default());
         reason.map_or(Ok(state.validity.deadline), Err)
     }
@@ -322,7 +322,7 @@ impl LeaseShared {
         self.change(|state| state.is_shutdown_announced = true);
     }
 
-    /// Ends the lease, unless it is over already.
+    /// Ends the lease, if it is still valid.
     pub(super) fn lose(&self, over: LeaseEnd) {
         let now = self.now();
         // The turn is dropped, and so passed on, outside of the mutex.
@@ -336,14 +336,14 @@ impl LeaseShared {
             if state.holders == 0 {
                 return None;
             }
-            // Even if the lease is over, a body may still run without it.
+            // A body may still run after the end of its lease.
             state.is_revoked = true;
             state.end(LeaseEnd::Revoked, now)
         });
     }
 
-    /// Removes `leaving` holders. After the last one, all handles lose their effect, and the lock is handed over or its
-    /// release is sent. Only the first call does this, and returns what became of the claim.
+    /// Removes `leaving` holders. If they were the last, all handles lose their effect, and the lock is handed over or
+    /// released. Only the first call does this, and returns what became of the claim.
     pub(super) fn release(&self, over: LeaseEnd, leaving: u32) -> Option<ClaimOutcome> {
         let protocol = &self.claim.protocol;
         let hands_over = over == LeaseEnd::Released && protocol.turn_rule() == TurnRule::HandOver;

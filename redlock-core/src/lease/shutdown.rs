@@ -10,9 +10,9 @@ pub fn announce_shutdown(lease: &LeaseHandle) {
     lease.shared.announce_shutdown();
 }
 
-/// Revokes the lease. A holder that runs a body under it cancels the body, even one that continues after a loss. If the
-/// lease was valid, `lost` returns [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that no
-/// other caller gets the lock while the body still runs.
+/// Revokes the lease. Its holder then cancels the body, even a body that continues after a loss. If the lease was
+/// valid, `lost` returns [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that no other caller
+/// gets the lock while the body still runs.
 pub fn revoke(lease: &LeaseHandle) {
     lease.shared.revoke();
 }

@@ -10,7 +10,7 @@ use super::{MemoryNode, run};
 use crate::node::{Answer, Call, Node};
 
 impl MemoryNode {
-    /// Makes the node unreachable. Its vote is no, and its keys stay until their ttl. It serves releases once it is
+    /// Makes the node unreachable. It votes no, and its keys stay until their ttl. It serves releases once it is
     /// [restored](Self::restore), as a Redis node does after a reconnection.
     pub fn cut(&self) {
         self.set_fault(NodeFault::Cut);
@@ -22,8 +22,8 @@ impl MemoryNode {
         self.set_fault(NodeFault::Hangs);
     }
 
-    /// Makes the node answer every call with a server's error, such as `OOM command not allowed`. Its keys stay until
-    /// their ttl. It serves releases once it is [restored](Self::restore), as a Redis node serves its owed releases.
+    /// Makes the node answer every call with an error such as `OOM command not allowed`. Its keys stay until their ttl.
+    /// It serves releases once it is [restored](Self::restore), as a Redis node serves its owed releases.
     pub fn fail(&self, error: &str) {
         self.set_fault(NodeFault::Fails(error.into()));
     }
@@ -43,7 +43,7 @@ impl MemoryNode {
         }
     }
 
-    /// Returns the members of the sorted set `key` whose scores are future moments, and the time until each.
+    /// Returns the members of the sorted set `key` with future scores, and the time until each.
     pub fn entries(&self, key: &[u8]) -> Vec<(Vec<u8>, Duration)> {
         let state = self.current();
         let now = state.store.millis();
@@ -64,7 +64,7 @@ impl MemoryNode {
         });
     }
 
-    /// Deletes `key`, whoever holds it.
+    /// Deletes `key`, for any holder.
     pub fn delete(&self, key: &[u8]) {
         self.change(|state| state.store.del(key));
     }
@@ -89,7 +89,7 @@ impl MemoryNode {
         copy
     }
 
-    /// Sets the node's fault. Unless the node hangs then, it answers all calls that are still unanswered.
+    /// Sets the node's fault. A node that does not hang then answers all calls that are still unanswered.
     fn set_fault(&self, fault: NodeFault) {
         let (now, epoch) = (self.shared.clock.now(), self.epoch());
         let answers: Vec<_> = self.change(|state| {

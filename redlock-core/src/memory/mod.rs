@@ -50,12 +50,12 @@ struct MemoryState {
     watches: Vec<Watch>,
     /// Calls that arrived while the node hangs, in order.
     unanswered: VecDeque<Submission>,
-    /// Releases that the node did not serve, each with the moment until which its keys may live.
+    /// Releases that wait for a working node, each with the end of its keys' lives.
     owed: Vec<(Submission, Moment)>,
 }
 
 impl MemoryState {
-    /// Serves `call`. If the node's fault keeps it from serving a release, the release is owed.
+    /// Serves `call`. A release that fails because of the node's fault becomes an owed release.
     fn serve(&mut self, submission: &Submission, now: Moment, epoch: u32) -> Answer {
         let call = submission.call();
         let answer = match (&self.fault, self.fault.reason()) {
@@ -71,7 +71,7 @@ impl MemoryState {
         answer
     }
 
-    /// Returns the report for a caller that waits for `keys`, and the value that the keys hold.
+    /// Returns the report for a caller that waits for `keys`, and the keys' value.
     fn key_report(&self, keys: &Resource) -> (KeyReport, Option<HeldValue>) {
         if self.fault.reason().is_some() {
             return (KeyReport::Unknown, None);
@@ -178,8 +178,7 @@ impl Node for MemoryNode {
             }
             let has_expired = state.store.begin(now, wall);
             let answer = state.serve(&submission, now, epoch);
-            // A question changes nothing, as with a server. Otherwise an observer that asks would be notified of
-            // itself.
+            // Only a change is reported, as by a server. Otherwise an observer that asks would be notified of itself.
             let woken = if has_expired || state.store.has_written() {
                 state.tell()
             } else {

@@ -4,14 +4,14 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Returns the system's words for an error, without its number: `connection refused`, `too many open files`.
+/// Returns the system's words for an error, such as `connection refused`. The error's number is cut off.
 pub(crate) fn system_words(error: &io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or_default();
     words.to_ascii_lowercase()
 }
 
-/// A duration as people write it: `410 ms`, `1.5 s`, `12 s`, `54 min`, `5 min 1 s`, `2 h 30 min`.
+/// A duration as people write it: `410 ms`, `1.5 s`, `54 min`, `2 h 30 min`.
 ///
 /// The text is exact to a millisecond below a second, to a tenth of a second below 10 s, and otherwise to a second. The
 /// rest is cut off.

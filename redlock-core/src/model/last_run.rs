@@ -10,7 +10,7 @@ use super::brief::Brief;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastRun {
-    /// The `host/pid` of the process that ran the job, if the nodes' record has this library's format.
+    /// The `host/pid` of the process that ran the job. `None` if the record has another client's format.
     pub owner: Option<Arc<str>>,
     /// The time at which the run began, by the clock of that process.
     pub began: Option<SystemTime>,

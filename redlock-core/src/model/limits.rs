@@ -11,19 +11,19 @@ pub const MIN_TTL: Duration = Duration::from_millis(10);
 /// The longest ttl of a lock, which is the most that a node can count. A client's own limit may be lower.
 pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The ttl of a lock whose request sets none.
+/// The default ttl of a lock.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
 
-/// The number of retries, unless a request sets a number or a time.
+/// The default number of retries, for a request without a number or a time.
 pub const DEFAULT_RETRY_COUNT: u32 = 2;
 
-/// The pause between attempts, unless a request sets one.
+/// The default pause between attempts.
 pub const DEFAULT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// The clock drift factor, unless a request sets one.
+/// The default clock drift factor.
 pub const DEFAULT_CLOCK_DRIFT_FACTOR: f64 = 0.01;
 
-/// The least validity, unless a request sets one.
+/// The default least validity.
 pub const DEFAULT_MIN_VALIDITY: Duration = Duration::ZERO;
 
 /// The time for which a lease renews itself. A renewal is sent each time that a third of the validity has passed.
@@ -33,7 +33,7 @@ pub enum Renewal {
     /// The lease ends with its ttl.
     #[default]
     Never,
-    /// The lease renews itself until the lock has been held for this time, counted from the attempt that won.
+    /// The lease renews itself until it was held for this time since its winning attempt.
     For(Duration),
     /// The lease renews itself for as long as the holder keeps the lock.
     Unlimited,
@@ -63,7 +63,7 @@ pub enum RetryLimit {
     /// The time since the first attempt began, as a hard bound. It is meant for waiting on a holder. If no majority of
     /// the nodes answers two retries in a row, the caller gives up earlier.
     Wait(Duration),
-    /// Never give up, even if no majority of the nodes answers.
+    /// Keep trying, even if too few nodes answer for a majority.
     Forever,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
     ttl.mul_f64(factor) + Duration::from_millis(2)
 }
 
-/// Returns the validity of a lock with this ttl, which is the ttl less its drift.
+/// Returns the validity of a lock with this ttl: the ttl less its drift.
 pub(crate) fn validity_of(ttl: Duration, factor: f64) -> Duration {
     ttl.saturating_sub(drift(ttl, factor))
 }

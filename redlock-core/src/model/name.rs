@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::model::resource::Resource;
 
-/// A name of a resource: a text or bytes, owned or borrowed. The library has its own trait, so that `Vec<u8>` can be
+/// A name of a resource: a text or bytes, owned or borrowed. The library defines this trait so that `Vec<u8>` can be
 /// one name and `Vec<String>` several.
 ///
 /// ```

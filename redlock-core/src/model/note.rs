@@ -8,8 +8,8 @@ use super::resource::write_escaped;
 /// The longest note, in bytes.
 pub const MAX_NOTE_BYTES: usize = 256;
 
-/// A short text that a lock's holder leaves for people, such as which job it runs, and for whom. Refusals of other
-/// callers and [`Client::peek`](crate::Client::peek) show it.
+/// A short text that a lock's holder leaves for people, such as the job's name. Refusals of other callers and
+/// [`Client::peek`](crate::Client::peek) show it.
 ///
 /// The note follows the owner token in the value of the lock's keys. Do not put a secret in it, because everybody who
 /// may read the nodes can read it. No decision depends on it.

@@ -7,7 +7,7 @@ use super::resource::Resource;
 /// The longest part, in bytes.
 const MAX_BYTES: usize = 64;
 
-/// Number of bytes kept in front of the 40-digit digest, so that the whole part has 64 bytes.
+/// The bytes kept in front of the digest of 40 digits. The whole part then has 64 bytes.
 const SHOWN: usize = 23;
 
 impl Resource {
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// Compares the parts of all texts of up to three letters, one letter of each kind, alone and repeated.
+    /// Compares the parts of all combinations of up to three letters, alone and repeated.
     #[test]
     fn different_texts_are_different_parts() {
         let letters = ["", "a", "%", ":", "3", "A", "*", "ü", "\0"];

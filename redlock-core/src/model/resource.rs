@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::model::invalid::Invalid;
 
-/// The longest name of a resource in bytes, without the key prefix.
+/// The longest name of a resource, in bytes before the key prefix.
 pub const MAX_RESOURCE_BYTES: usize = 1024;
 
 /// The largest number of names of one lock. A server checks all of them in one command, and serves no other client
@@ -17,7 +17,7 @@ pub const MAX_NAMES: usize = 128;
 /// The prefix of the library's own keys.
 pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 
-/// Names that are locked together, all or none. Any bytes are allowed.
+/// Names that are locked together, or not at all. Any bytes are allowed.
 ///
 /// Several names are kept in one canonical order without duplicates. So callers that name the same resources in
 /// different orders ask the nodes the same question.
@@ -46,7 +46,7 @@ impl Resource {
         Self::of(names)
     }
 
-    /// Makes a resource of all `names`, without copying them.
+    /// Makes a resource that shares all `names`.
     pub(crate) fn of(names: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
         let mut names: SmallVec<_> = names.into_iter().collect();
         names.sort_unstable();

@@ -1,14 +1,14 @@
-//! The error part for permits: why none of them was acquired.
+//! The part of a refusal that is about permits.
 
 use std::fmt;
 
-/// The reason why no permit was acquired, in addition to a permit's holder.
+/// The reason why a permit was refused, in addition to the holder of a permit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shortage {
     /// The number of permits of the resource.
     pub count: u16,
-    /// True if permits were free, and callers that came at the same moment split the nodes' votes.
+    /// True if permits were free, but simultaneous callers split the nodes' votes.
     pub is_split: bool,
 }
 

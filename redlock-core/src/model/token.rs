@@ -14,21 +14,21 @@ use super::note::{MAX_NOTE_BYTES, Note};
 /// requests. 128 bits also make it impossible to guess, because a client that knows the token can release the lock.
 const RANDOM_BYTES: usize = 16;
 
-/// The length of the longest token without a note: a host of 255 bytes, and a process of ten digits.
+/// The length of the longest token before its note. A host has up to 255 bytes, and a process up to ten digits.
 const LONGEST_BARE: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
 
 /// The length of the longest token that names its owner.
 pub(crate) const LONGEST_TOKEN: usize = LONGEST_BARE + 1 + MAX_NOTE_BYTES;
 
-/// The value of a lock's keys: `host/pid/` and 128 random bits in hex, then a space and the holder's [`Note`] if there
-/// is one. Each attempt draws a new token.
+/// The value of a lock's keys: `host/pid/`, 128 random bits in hex, and a note. The holder's [`Note`] follows a space,
+/// if there is one. Each attempt draws a new token.
 ///
 /// A token is the right to release the lock. `Debug` shows only the [`short_id`](Self::short_id).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct OwnerToken(Arc<[u8]>);
 
 impl OwnerToken {
-    /// Draws a fresh token of `owner`, which is a `host/pid`, so that a refused caller learns who holds the lock.
+    /// Draws a fresh token of `owner`. This is a `host/pid`, so that a refused caller learns who holds the lock.
     pub fn draw(owner: &str, entropy: &dyn Entropy) -> Self {
         let mut random = [0; RANDOM_BYTES];
         entropy.fill(&mut random);

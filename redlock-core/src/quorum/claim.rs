@@ -18,8 +18,8 @@ use super::lock_protocol::LockProtocol;
 use super::majority;
 use super::round::{Goal, Round, seats_in};
 
-/// The keys of one owner token on a set of nodes, from sending the acquisition to sending the release. Dropping the
-/// claim sends the release, so every way out of an attempt or a lease cleans up the nodes.
+/// The keys of one owner token on a set of nodes, until their release. The claim begins by sending the acquisition.
+/// Dropping it sends the release, so every way out of an attempt or a lease cleans up the nodes.
 ///
 /// A claim on any of several permits covers all of them until [one is chosen](Self::narrow_to_permit), because each
 /// node decides which one it grants.
@@ -29,7 +29,7 @@ pub(crate) struct Claim {
     pub(crate) token: OwnerToken,
     /// True once the attempt has won.
     is_lease: bool,
-    /// The longest time in ms for which a node may keep the keys without a further message from this client.
+    /// The longest ttl of the keys so far, in ms. A node may keep them for that long without a further message.
     longest_ttl: AtomicU64,
     /// The votes of the acquisition.
     pub(crate) acquisition: Arc<Round>,
@@ -43,7 +43,7 @@ struct ClaimState {
     /// The number of callers that are restoring keys. If the release is sent at the same time, the last of these
     /// callers removes the keys again.
     restoring: u32,
-    /// The record of which nodes an extension may count.
+    /// Decides which nodes an extension may count.
     extension_proof: ExtensionProof,
 }
 
@@ -98,7 +98,7 @@ impl Claim {
         let release = self
             .protocol
             .release_others_call(&self.token, until, chosen.keys());
-        // A node that granted the chosen permit has none of our other keys.
+        // A node that granted the chosen permit is free of our other keys.
         let others = !self.acquisition.seats().granted;
         self.send_to(others, release, Goal::All);
         self.protocol = chosen;
@@ -154,9 +154,9 @@ impl Claim {
         proof.counted_seats(acquisition, extension.voters)
     }
 
-    /// Restores the keys on nodes where the last extensions found them missing: on a node that restarted, or that was
-    /// down during the acquisition. Call it only after an extension that is a proof, because then no other client can
-    /// hold the lock.
+    /// Restores the keys on nodes where the last extensions found them missing. Such a node restarted, or was down
+    /// during the acquisition. Call it only after an extension that is a proof, because then no other client can hold
+    /// the lock.
     pub(crate) fn restore(&self, ttl: Duration) {
         let (round, seats) = {
             let mut state = self.state.lock();
@@ -172,10 +172,9 @@ impl Claim {
             state.restoring += 1;
             (round, seats)
         };
-        // Nobody waits for this round: a later extension counts the keys if it finds them.
+        // This round runs alone: a later extension counts the keys if it finds them.
         round.send(&self.nodes, seats);
-        // The claim may have ended since, and its release may have reached a node before the restored key. Then release
-        // again.
+        // Release again if the claim has ended: its release may have overtaken the restored key.
         let is_late = {
             let mut state = self.state.lock();
             state.restoring -= 1;
@@ -186,8 +185,8 @@ impl Claim {
         }
     }
 
-    /// True if a majority of the nodes still vouches for the last proof that the lock is ours. A node that may have
-    /// forgotten the lock since then does not vouch for it.
+    /// True if a majority still vouches for the last proof that the lock is ours. A node that may have forgotten the
+    /// lock since then does not vouch for it.
     pub(crate) fn is_vouched_for(&self) -> bool {
         seats_in(self.vouching_seats()) >= majority(self.nodes.len())
     }
@@ -203,14 +202,14 @@ impl Claim {
         }
     }
 
-    /// Returns the longest time for which a node may keep the keys without a further message from this client.
+    /// Returns the longest ttl of the keys so far. A node may keep them for that long without a further message.
     pub(crate) fn longest_ttl(&self) -> Duration {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
     }
 
     /// Sends the release to every node that the acquisition may have reached. Each connection delivers it after the
-    /// acquisition. It is sent whatever the node answered to the acquisition, with one exception: a node that refused
-    /// each of several permits took none, and the release would look at as many keys as the acquisition. Only the first
+    /// acquisition. The node's answer to the acquisition makes no difference, except if it refused each of several
+    /// permits. Such a node took none, and the release would look at as many keys as the acquisition. Only the first
     /// call sends it.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
         let has_ended = mem::replace(&mut self.state.lock().has_ended, true);
@@ -226,8 +225,8 @@ impl Claim {
         self.send_to(!without_key.unwrap_or(0), release, Goal::MajorityAnswered)
     }
 
-    /// Sends a release to those of `seats` that the acquisition or a restored key may have reached. A restored key may
-    /// be on a node that the acquisition never reached.
+    /// Sends a release to those of `seats` that may have our key. The acquisition may have reached them, or a key was
+    /// restored there.
     fn send_to(&self, seats: u64, release: Call, goal: Goal) -> Arc<Round> {
         let restored = self.state.lock().extension_proof.restored_seats();
         let reached = restored | self.acquisition.seats().reached;

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use super::majority;
 use super::round::{Round, Seats, seats_in};
 
-/// The record of which seats of one claim are continuous, after the extensions so far.
+/// The continuous and the interrupted seats of one claim, after the extensions so far.
 #[derive(Default)]
 pub(crate) struct ExtensionProof {
     /// Seats that two extensions made continuous. This is the third case of the page.
     made_continuous: u64,
-    /// Seats where our key was missing or restored, and that no extension has made continuous since then.
+    /// Seats where our key was missing or restored, until an extension makes them continuous.
     interrupted: u64,
-    /// Seats where the last extension found no key. Until a seat answers it, the seat's answer to the previous
-    /// extension counts.
+    /// Seats where our key was missing at the last extension. Until a seat answers it, the seat's answer to the
+    /// previous extension counts.
     without_key: u64,
     restorations: Restorations,
     /// The extension that was judged last. The next one reads its late answers when it begins, so that a node that is
@@ -52,7 +52,7 @@ impl Restorations {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Voters {
     pub(crate) continuous: u64,
-    /// Seats that become continuous if this extension is a proof, because the extension before it found our key there.
+    /// Seats that this extension makes continuous if it is a proof. The extension before it found our key there.
     candidates: u64,
     /// The number of restorations when the extension began.
     restorations: u32,
@@ -61,11 +61,11 @@ pub(crate) struct Voters {
 /// The result of an extension's votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProofState {
-    /// The lock has been ours without a break.
+    /// The lock has been ours all the time.
     Proved,
-    /// Too many continuous nodes no longer hold our key, so a proof is impossible.
+    /// A proof is impossible, because too many continuous nodes have lost our key.
     Lost,
-    /// The votes so far neither prove nor disprove it.
+    /// The votes so far leave the question open.
     Open,
 }
 
@@ -81,7 +81,7 @@ impl ExtensionProof {
         let continuous = (acquisition.in_time | self.made_continuous) & !self.interrupted;
         Voters {
             continuous,
-            // A key that may still arrive proves nothing.
+            // Leave out keys that may still arrive: they prove nothing.
             candidates: found & !continuous & !self.restorations.arriving(),
             restorations: self.restorations.count,
         }
@@ -89,8 +89,8 @@ impl ExtensionProof {
 
     /// Returns the seats whose grants count now, for an extension with these `voters`.
     pub(crate) fn counted_seats(&self, acquisition: Seats, voters: Voters) -> u64 {
-        // Since this extension began, another extension may have found keys missing, and more nodes may have granted
-        // the acquisition in time.
+        // Another extension may have found keys missing since `voters` was taken. More nodes may have granted the
+        // acquisition in time.
         (voters.continuous | acquisition.in_time) & !self.interrupted
     }
 
@@ -135,8 +135,8 @@ impl ExtensionProof {
         state
     }
 
-    /// Returns the seats where the key may be restored if the last extension was a proof. The key is missing there, and
-    /// no `SET` of ours is still on its way.
+    /// Returns the seats that need the key again, after an extension that is a proof. The key is missing there, and no
+    /// `SET` of ours is still on its way.
     pub(crate) fn restorable_seats(&self, acquisition: Seats) -> u64 {
         if self.restorations.arriving() != 0 {
             // Only one `SET` of ours may be under way at a time.
@@ -147,7 +147,7 @@ impl ExtensionProof {
 
     /// Records that `round` restores the keys at `seats`.
     pub(crate) fn add_restoration(&mut self, round: Arc<Round>, seats: u64) {
-        // The key was missing at these seats, so they are interrupted even if that answer came late.
+        // The key was missing at these seats, even if that answer came late.
         self.interrupted |= seats;
         let restorations = &mut self.restorations;
         restorations.last_round = Some(round);
@@ -281,7 +281,7 @@ mod tests {
             .proof
             .add_restoration(Arc::clone(&putting_back), 0b001);
 
-        // The restoration is under way: its key is neither counted nor sent again.
+        // During the restoration, its key is neither counted nor sent again.
         let second = lease.voters();
         assert_eq!((second.continuous, second.candidates), (0b110, 0));
         assert_eq!(lease.judge(second, &[0, 1], &[]), Open);

@@ -1,4 +1,4 @@
-//! Fencing tokens of a quorum: numbers by which a store can order the holders of a lock.
+//! Fencing tokens of a quorum: numbers by which a store orders the holders.
 #![doc = include_str!("fencing.md")]
 
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::node::Vote;
 
 use super::majority;
 
-/// A number for each lease, unique for its resource and higher than the number of every earlier holder.
+/// The number of a lease, unique for its resource and above those of earlier holders.
 ///
 /// Readers may share a number, which is above that of every earlier writer and below that of every later one. A store
 /// that refuses a write with a token below the highest one it has seen is safe from a holder that was paused past the
@@ -31,7 +31,7 @@ impl FencingToken {
 
     /// Returns the number for databases that have only signed integers.
     pub const fn as_i64(self) -> i64 {
-        // The cast is exact: counters come from scripts, whose numbers are exact only up to 2^53.
+        // The cast is exact, because scripts count only up to 2^53.
         self.as_u64().cast_signed()
     }
 }
@@ -61,8 +61,8 @@ pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 /// counter is then at least the clock's time.
 pub const COUNTER_IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// Returns the hint of an acquisition: the least value of its counters, which is the time in µs since 1970 by this
-/// host's clock.
+/// Returns the hint of an acquisition, the time in µs since 1970 by this host's clock. It is the least value of the
+/// counters.
 pub(crate) fn hint(clock: &dyn Clock) -> u64 {
     u64::try_from(clock.wall().as_micros()).unwrap_or(u64::MAX)
 }

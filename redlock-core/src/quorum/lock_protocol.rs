@@ -16,7 +16,7 @@ pub(crate) trait LockProtocol: Send + Sync {
     /// Returns the call that acquires the lock. `hint` is the time in µs since 1970 by this host's clock.
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call;
 
-    /// Returns the call that extends the keys to at least `ttl`, if they hold the token.
+    /// Returns the call that extends the token's keys to at least `ttl`.
     fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call;
 
     /// Returns the call that restores missing keys.
@@ -26,19 +26,19 @@ pub(crate) trait LockProtocol: Send + Sync {
     /// after a failed attempt.
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call;
 
-    /// Returns the call that deletes the keys of all permits except the `chosen` one, which was won.
+    /// Returns the call that deletes the keys of all permits except the `chosen` one.
     fn release_others_call(&self, token: &OwnerToken, until: Duration, chosen: &Resource) -> Call {
         self.release_call(token, until, false).without(chosen)
     }
 
-    /// Returns the call that raises the fencing counters to `counter`, if the keys hold the token. Returns `None` for a
-    /// lock without a fencing token.
+    /// Returns the call that raises the counters to `counter`, if the keys hold the token. Returns `None` for a lock
+    /// without a fencing token.
     fn confirm_call(&self, _token: &OwnerToken, _counter: u64, _ttl: Duration) -> Option<Call> {
         None
     }
 
-    /// Returns the call that removes the marks of refused attempts, or `None` if no mark is left. It is sent once the
-    /// last attempt `has_won` or the caller gives up.
+    /// Returns the call that removes the marks of refused attempts, if marks are left. It is sent once the last attempt
+    /// `has_won` or the caller gives up.
     fn withdraw_call(&self, _has_won: bool) -> Option<Call> {
         None
     }
@@ -48,7 +48,7 @@ pub(crate) trait LockProtocol: Send + Sync {
 
     /// Returns the fencing token that follows from the counters of a majority.
     fn fencing_token_at(&self, count: u64) -> u64 {
-        // The counters are one above the token, so that the next reader can take them as its token.
+        // The counters are one above the token, so the next reader can take them.
         count.saturating_sub(1)
     }
 
@@ -57,7 +57,7 @@ pub(crate) trait LockProtocol: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the rule for the caller's turn in its line, once the caller has the lock.
+    /// Returns the rule for the turn of a caller that has the lock.
     fn turn_rule(&self) -> TurnRule {
         TurnRule::Keep
     }
@@ -94,20 +94,20 @@ pub(crate) trait LockProtocol: Send + Sync {
         vec![self.keys().clone()]
     }
 
-    /// Returns the largest number of nodes that a single other holder may have, by the votes of an attempt.
+    /// Returns the most nodes that a single other holder may have, by the votes.
     fn most_rival_votes(&self, votes: &[Option<Vote>]) -> usize {
         super::votes::most_of_one_holder(votes)
     }
 }
 
-/// The place of a caller in its line, as far as it decides who goes first at the nodes.
+/// The place of a caller in its line, for the order at the nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinePlace {
-    /// True if the nodes refused this caller, or a caller ahead of it while this caller was in the line.
+    /// True if the nodes refused this caller, or a caller that was ahead of it.
     pub(crate) was_refused: bool,
-    /// True if callers wait after this one that were in the line when the nodes last refused an attempt.
+    /// True if other refused callers wait after this one. They were in the line when the nodes last refused an attempt.
     pub(crate) is_followed_by_refused: bool,
-    /// True if the process has just released a permit and may take it again, because its streak is not used up.
+    /// True if the process has just released a permit and may take it again. Its streak is not used up then.
     pub(crate) is_in_streak: bool,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Tally {
     pub(crate) held: usize,
     /// Answers that no key exists.
     pub(crate) absent: usize,
-    /// Failures, in which the node did not serve the call.
+    /// Failures of nodes to serve the call.
     pub(crate) failed: usize,
 }
 
@@ -78,7 +78,7 @@ impl Tally {
         self.granted + self.held + self.absent >= majority(self.configured)
     }
 
-    /// True if too few nodes can still vote: even if every missing vote were a grant or "held", fewer than a majority
+    /// True if too few nodes can still vote. Even if every missing vote were a grant or "held", fewer than a majority
     /// would have voted.
     pub(crate) const fn is_unanswered(&self) -> bool {
         self.granted + self.held + self.pending() < majority(self.configured)

@@ -9,7 +9,7 @@ use crate::node::{Holding, Obstacle, Remaining, Vote};
 
 use super::{Tally, majority};
 
-/// The state of a lock by the answers of a majority of its nodes, at the time when they answered.
+/// The state of a lock when a majority of its nodes answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LockStatus {
@@ -17,7 +17,7 @@ pub enum LockStatus {
     Free,
     /// The lock's keys hold one value at a majority of the nodes.
     Held(Holder),
-    /// The state is unknown: nodes failed or hold different values, or the lock is just being acquired or released.
+    /// The state is unknown. Nodes failed or hold different values, or the lock is just being acquired or released.
     Undecided(Undecided),
 }
 
@@ -29,7 +29,7 @@ pub struct Holder {
     nodes: usize,
 }
 
-/// The votes of nodes among which no majority agrees.
+/// The votes of nodes that do not agree by a majority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Undecided {
@@ -94,8 +94,7 @@ impl Holder {
                 Remaining::Expires(left) => *left,
                 _ => Duration::MAX,
             });
-            // The decisive node is the one that makes a majority: once it forgets the lock too, too few nodes still
-            // hold it.
+            // The decisive node completes a majority: once it forgets the lock too, too few nodes hold it.
             let decisive = left.len().checked_sub(needed)?;
             let mut holding = one.clone();
             holding.remaining = left[decisive];
@@ -128,7 +127,7 @@ impl Holder {
         self.holding.value == other.holding.value
     }
 
-    /// Returns the time until fewer nodes than a majority have the keys, unless the keys are extended.
+    /// Returns the time until the keys are on fewer nodes than a majority. An extension of the keys makes it longer.
     pub fn remaining(&self) -> Remaining {
         self.holding.remaining
     }

@@ -17,7 +17,7 @@ pub(crate) struct Validity {
     pub(crate) fencing_token: Option<FencingToken>,
 }
 
-/// Returns the moment at which a third of the validity is left, for a validity that began at `started`.
+/// Returns the moment at which a third of the validity is left. The validity began at `started`.
 pub(crate) fn third_left(started: Moment, deadline: Moment) -> Moment {
     deadline.saturating_sub(deadline.saturating_since(started) / 3)
 }

@@ -8,7 +8,7 @@ use crate::node::{Holding, Node, Vote, bit};
 
 use super::Tally;
 
-/// The largest number of nodes of a lock: each seat is a bit of a `u64`.
+/// The largest number of nodes of a lock, because each seat is a bit of a `u64`.
 pub(crate) const MOST_NODES: usize = 64;
 
 /// Returns the number of seats in a set.
@@ -27,11 +27,11 @@ pub(crate) struct Seats {
     pub(crate) held: u64,
     /// The seats that answered that no key exists.
     pub(crate) absent: u64,
-    /// The seats that answered without an error.
+    /// The seats that answered and did not fail.
     pub(crate) voted: u64,
     /// The seats that failed to serve the call.
     pub(crate) failed: u64,
-    /// The seats that the call may have reached, so that a release has to undo it.
+    /// The seats that the call may have reached. A release has to undo it there.
     pub(crate) reached: u64,
 }
 
@@ -98,7 +98,7 @@ impl RoundVotes {
         }
     }
 
-    /// Returns the seats that answered and did not fail.
+    /// Returns the seats whose answers are votes, and not failures.
     pub(crate) fn voted(&self) -> u64 {
         self.seats_with(|vote| !matches!(vote, Vote::Failed(_)))
     }

@@ -17,7 +17,7 @@ for _, key in ipairs(KEYS) do
     left[#left + 1] = value
   end
 end
--- If no reader is left, delete the readers' marker too.
+-- Once all readers are gone, delete the readers' marker too.
 for _, key in ipairs(#left == 0 and KEYS or {}) do
   if redis.pcall('GET', key) == 'redlock:readers' then redis.call('DEL', key) end
 end

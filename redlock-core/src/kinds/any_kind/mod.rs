@@ -1,4 +1,4 @@
-//! Calls for a lock of any kind: peeking at its holder, and releasing it by force.
+//! Calls for locks of any kind: peeking at the holder, and releasing by force.
 
 pub(super) mod scripts;
 #[cfg(test)]
@@ -13,7 +13,7 @@ use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 
 use scripts::{FORCE_RELEASE, PEEK};
 
-/// Builds the call that reports the first existing key of `keys`, its value and its remaining time.
+/// Builds the call that reports the first existing key, its value and its remaining time.
 pub(crate) fn peek(keys: &Resource) -> Call {
     Call::new(&PEEK, Effect::Looks, keys, read_peek)
 }
@@ -25,7 +25,7 @@ pub(crate) fn force_release(keys: &Resource, lost: &BTreeSet<Box<[u8]>>) -> Call
     Call::new(&FORCE_RELEASE, Effect::Looks, keys, read_holders).with(lost)
 }
 
-/// Reads the reply to a peek: the place of the first key that exists, its remaining time in ms, and its value.
+/// Reads the reply to a peek: the existing key's place, remaining ms and value.
 fn read_peek(value: Value) -> Option<Vote> {
     let text = match value {
         Value::Nil => return Some(Vote::Absent),
@@ -43,7 +43,7 @@ fn read_peek(value: Value) -> Option<Vote> {
     Some(Vote::Held(holding))
 }
 
-/// Reads the reply to a forced release: the owner tokens of the remaining holders, one on each line.
+/// Reads the reply to a forced release: the remaining holders' tokens, one on each line.
 fn read_holders(value: Value) -> Option<Vote> {
     match value {
         Value::Text(tokens) if tokens.is_empty() => Some(Vote::Absent),

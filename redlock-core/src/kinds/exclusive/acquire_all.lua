@@ -1,4 +1,4 @@
--- Takes several locks, all or none. Raises their counters to one number, at least two above each of them.
+-- Takes all of several locks, or leaves all. Raises their counters to one number, at least two above each of them.
 --   ARGV  token, ttl; with counters also: hint, the counters' ttl, the hint's window
 -- Returns the counters' number if the locks are taken, or 1 if there are no counters. Otherwise returns the token of a
 -- holder.

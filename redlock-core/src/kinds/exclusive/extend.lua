@@ -1,4 +1,4 @@
--- Makes all locks live for at least the ttl, and raises their counters to at least the number. Never shortens a life.
+-- Extends all locks to at least the ttl. Raises their counters to at least the number. Never shortens a life.
 --   ARGV  token, ttl; with counters also: the number, the counters' ttl; last 'back' to restore missing locks
 -- Returns 1 if the locks are extended, and -1 if a lock is missing.
 if gone > 0 and ARGV[#ARGV] ~= 'back' then return -1 end

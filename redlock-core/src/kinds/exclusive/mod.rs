@@ -1,4 +1,4 @@
-//! The plain lock: one holder, on one key or on several at once, with or without a fencing token.
+//! The plain lock: a single holder of one key, or of several at once.
 
 pub(crate) mod scripts;
 #[cfg(test)]
@@ -23,7 +23,7 @@ pub(super) const BACK: &str = "back";
 pub(crate) struct Exclusive {
     keys: Resource,
     pub(super) counters: Option<Counters>,
-    /// For a permit: the keys of all permits of the resource, and the number of this one. `None` for other locks.
+    /// The keys of all permits, and the number of this one. `None` for locks other than permits.
     one_of: Option<(Resource, u16)>,
 }
 
@@ -36,7 +36,7 @@ impl Exclusive {
         }
     }
 
-    /// Returns the protocol of a lock on `keys` without a fencing token.
+    /// Returns the protocol of a plain lock on `keys`. It has no fencing token.
     pub(crate) fn plain(keys: Resource) -> Self {
         Self {
             keys,
@@ -45,7 +45,7 @@ impl Exclusive {
         }
     }
 
-    /// Makes this lock the permit with the given `number` among the permits with the keys `all`.
+    /// Makes this lock one of several permits. `all` has their keys, and `number` is the number of this one.
     pub(crate) fn one_of(self, all: Resource, number: u16) -> Self {
         let one_of = Some((all, number));
         Self { one_of, ..self }
@@ -132,7 +132,7 @@ impl LockProtocol for Exclusive {
     }
 }
 
-/// Reads the reply to `SET … GET`: nil for a granted lock, or the holder's value.
+/// Reads the reply to `SET … GET`: the holder's value, or nil if it is granted.
 fn read_set(value: Value) -> Option<Vote> {
     match value {
         Value::Nil => Some(Vote::GRANTED),
@@ -145,7 +145,7 @@ fn read_set(value: Value) -> Option<Vote> {
 pub(super) fn read_taken(value: Value) -> Option<Vote> {
     match value {
         Value::Int(0) => Some(Vote::Held(Holding::unknown(Remaining::NotALock))),
-        // No counter is this low, because counters are close to the time in µs.
+        // Counters are close to the time in µs, so 1 means that there are none.
         Value::Int(1) => Some(Vote::GRANTED),
         Value::Int(count) => Some(Vote::granted(Some(count.unsigned_abs()), None)),
         Value::Text(holder) => Some(Vote::Held(Holding::by(holder))),
@@ -153,8 +153,8 @@ pub(super) fn read_taken(value: Value) -> Option<Vote> {
     }
 }
 
-/// Reads the reply of a script that extends or releases. 1 means done, -1 that the key is missing. The holder's value
-/// or 0 means that another holder has the key.
+/// Reads the reply of a script that extends or releases. It is 1 for done, -1 for a missing key, and 0 or a value for
+/// another holder's key.
 pub(super) fn read_done(value: Value) -> Option<Vote> {
     match value {
         Value::Int(1) => Some(Vote::GRANTED),

@@ -16,7 +16,7 @@ pub(crate) static SET: Script = Script::command(
 )
 .shaped("lock", "token ttl");
 
-/// Takes the locks on several keys, all or none, and raises their counters.
+/// Takes the locks on all of several keys, or on none. Raises their counters.
 pub(crate) static ACQUIRE_ALL: Script = Script::loaded(
     "acquire-all",
     concat!(
@@ -31,7 +31,7 @@ pub(crate) static ACQUIRE_ALL: Script = Script::loaded(
     "token ttl [ hint life window ]",
 );
 
-/// Extends the keys that hold our token, or restores missing ones, and raises the lock's counters.
+/// Extends the keys that hold our token, or restores missing keys. Raises the lock's counters.
 pub(crate) static EXTEND: Script = Script::loaded(
     "extend",
     concat!(
@@ -55,8 +55,7 @@ pub(crate) static RELEASE: Script = Script::loaded(
 )
 .shaped("lock+", "token");
 
-/// Serves several calls at once, with an answer to each: `SET` for the first keys, and `RELEASE` for the keys after
-/// them.
+/// Serves several calls at once: `SET` for the first keys, `RELEASE` for the others. Each call gets an answer.
 pub(crate) static MANY: Script = Script::loaded(
     "many",
     concat!(include_str!("take_each.lua"), include_str!("release.lua")),

@@ -20,7 +20,7 @@ fn what_a_script_that_acquires_replies() {
     assert_eq!(vote(Value::text(*b"web/1/2")), held);
     let no_lock = Vote::Held(Holding::unknown(Remaining::NotALock));
     assert_eq!(vote(Value::Int(0)), no_lock);
-    // A holder cannot have the attempt's own token, because each attempt draws a new one.
+    // Each attempt draws a new token, so another holder cannot have it.
     let own = vote(Value::text(token().as_bytes()));
     assert!(matches!(own, Vote::Failed(error) if error.kind() == NodeErrorKind::Refused));
     // Only the command `SET` replies with nil.

@@ -37,8 +37,8 @@ if first then
     return count
   end
 
-  -- Refuse if the marker is missing, has another wire format, or names a quarantine that is not over: the node may just
-  -- have been flushed. The marker has the format's number, and then the time in ms at which the quarantine ends.
+  -- Refuse without a valid marker, because the node may just have been flushed. The marker is the number of this wire
+  -- format, and then the end of the node's quarantine in ms. It is valid after that end.
   if KEYS[last + 1] then
     local text = redis.pcall('GET', KEYS[last + 1])
     local ends = type(text) == 'string' and tonumber(string.match(text, '^1 (%d+)'))

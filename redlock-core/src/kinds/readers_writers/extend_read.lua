@@ -1,11 +1,11 @@
--- Extends a reader's entry to at least the ttl, and raises the counter to at least the number. Restores a missing entry
+-- Extends a reader's entry to at least the ttl. Raises the counter to at least the number. Restores a missing entry
 -- only with 'back', and never next to another holder's key.
 --   ARGV  token, ttl; with a counter also: the number, the counter's ttl; last 'back' to restore the entry
 -- Returns 1 if the entry is extended, another holder's token, 0 if the key is not a string, or -1 if the entry is
 -- missing.
 if held and held ~= marker then return held end
 if ARGV[#ARGV] == 'back' then
-  -- If the key was lost, its old entries no longer count.
+  -- The key was lost, so its old entries are void.
   if not held then redis.call('DEL', KEYS[2]) end
 else
   -- Entries count only next to the readers' marker.

@@ -5,7 +5,7 @@ if #KEYS == 0 then return 0 end
 local first, last = KEYS[5] and 5, 5
 local marker = 'redlock:readers'
 local function says(key, text) return redis.pcall('GET', key) == text end
--- A key that is not a string belongs to another program.
+-- Only another program stores a key of another type.
 local held = redis.pcall('GET', KEYS[1])
 if type(held) == 'table' then return 0 end
 

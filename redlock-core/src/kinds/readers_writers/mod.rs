@@ -42,7 +42,7 @@ pub(crate) const COMMANDS: &str = include_str!("commands.lua");
 struct SharedLock {
     /// The plain lock on the same key. It has the keys and the counters, and a writer's calls.
     lock: Exclusive,
-    /// The keys of the readers' entries, of a waiting writer's intent, and of the refused readers.
+    /// The keys of the readers' entries, the writer's intent and the refused readers.
     auxiliary: [Arc<[u8]>; 3],
     /// The client's token, under which nodes remember a refused caller. `None` if no further attempt follows a refusal.
     client: Option<OwnerToken>,
@@ -53,7 +53,7 @@ struct SharedLock {
 /// The protocol of a reader, which shares the lock with other readers.
 pub(crate) struct Reader {
     shared: SharedLock,
-    /// True if nodes may have refused this reader, or another reader of the client that was ahead of it in the line.
+    /// True if nodes may have refused this reader, or one of its client ahead of it.
     was_refused: AtomicBool,
     /// True if other refused readers of the client wait after this one. The readers' turn lasts until they are in too.
     is_followed_by_refused: AtomicBool,
@@ -108,7 +108,7 @@ impl SharedLock {
         all
     }
 
-    /// Builds a call with the first `count` auxiliary keys, and with the lock's counter if the call needs one.
+    /// Builds a call with the first `count` auxiliary keys. The lock's counter follows, if the call needs one.
     fn call(&self, script: &'static Script, effect: Effect, count: usize) -> Call {
         let read: ReadReply = if effect == Effect::Takes {
             read_admission
@@ -149,7 +149,7 @@ impl SharedLock {
             .with(client)
     }
 
-    /// Builds the call that removes the client's token from the nodes, and releases no lock.
+    /// Builds the call that only removes the client's token from the nodes.
     fn withdraw(&self, count: usize) -> Option<Call> {
         let client = self.client.as_ref()?;
         Some(self.leave(client, self.advice, count))

@@ -1,5 +1,5 @@
--- Refuses a reader if another holder has the key or a writer waits, at the beginning of its acquisition. The node
--- remembers a refused reader for `advice` ms.
+-- Refuses a reader if another holder has the key or a writer waits. The node remembers a refused reader for `advice`
+-- ms.
 --   ARGV  token, ttl, advice, the client's name, 'last' or ''; for a fenced lock also: hint, the counter's ttl, the hint's
 --         window; and then 'tried' if the connection's user is known to have the commands of readers
 -- 'last' means that nodes may have refused the caller, and that no other refused reader of its client waits. Returns a

@@ -15,7 +15,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::loaded(
         include_str!("../fenced/counters.lua"),
         include_str!("turn.lua"),
         include_str!("refuse_read.lua"),
-        // Try the commands first: a user who lacks one of them would leave entries that cannot be removed.
+        // Try the commands first. A user who lacks one of them could not remove its entry.
         "if ARGV[#ARGV] ~= 'tried' then\n",
         include_str!("../denied.lua"),
         "local key = KEYS[2]\nlocal missing, other = denied({\n",
@@ -80,7 +80,7 @@ pub(crate) static RELEASE_SHARED: Script = Script::loaded(
 )
 .shaped("lock readers [ intent turn? ]", "token [ name ]");
 
-/// The member next to the refused readers that says that a writer has been let in since.
+/// The member of the turn's set that marks a writer's entry after the refusals.
 const DUE: &[u8] = b"due";
 
 /// The longest turn of readers, in ms, while a writer waits for the lock.
@@ -88,7 +88,7 @@ pub(super) const LONGEST_TURN: i64 = 500;
 
 /// The holders of the lock at a node.
 struct Held {
-    /// The value of the key, if the holder is not a group of readers.
+    /// The value of the key. `None` if readers hold the lock, or nobody.
     other: Option<Box<[u8]>>,
     is_read: bool,
 }
@@ -225,7 +225,7 @@ fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resu
     Ok(Value::Int(count))
 }
 
-/// Returns the reply that refuses a writer, because of a holder, of readers, or of the readers' turn.
+/// Returns the reply to a writer that a holder, readers or the readers' turn keeps out.
 fn writer_obstacle(
     store: &mut Store,
     readers: &[u8],

@@ -1,4 +1,4 @@
-//! Run records: nodes remember when a job last ran, so that it runs once in a period.
+//! Run records: nodes remember the last run of a job that runs once a period.
 #![doc = include_str!("runs.md")]
 
 mod record_text;
@@ -25,7 +25,7 @@ pub(crate) fn remembered_for(period: Duration) -> Duration {
     period.saturating_sub(period / 10)
 }
 
-/// Returns the key that remembers the runs of the lock on `keys`, with the key prefix `prefix`. If the lock has several
+/// Returns the key of the run record for the lock on `keys`, with the key prefix `prefix`. If the lock has several
 /// names, the key contains a digest of all names. Each name follows its length there, so two locks never share a
 /// record.
 pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
@@ -89,9 +89,9 @@ pub(crate) fn remember(key: &Resource, record: &RunRecord<'_>) -> Call {
     ])
 }
 
-/// Returns the run that a majority remembers, by the answers of all nodes about its key. `period` is that of the
-/// caller's job. A failed or silent node counts as a node that remembers nothing. So does a node whose record has more
-/// time left than a run of this period can have, because the node's clock was set back or the run had a longer period.
+/// Returns the run that a majority remembers, by the nodes' answers about its key. `period` is that of the caller's
+/// job. A failed or silent node counts as a node that remembers nothing. So does a node whose record has more time left
+/// than a run of this period can have. Its clock was set back, or the run had a longer period.
 pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<LastRun> {
     let longest = remembered_for(period);
     let holdings = answers.iter().flatten().filter_map(Vote::holding);
@@ -101,7 +101,7 @@ pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<Las
     });
     let mut remembered: Vec<_> = remembered.collect();
     remembered.sort_by_key(|(left, _)| *left);
-    // The decisive node is the one that makes a majority: once it forgets the run too, too few nodes remember it.
+    // The decisive node completes a majority: once it forgets the run too, too few nodes remember it.
     let decisive = remembered.len().checked_sub(majority(answers.len()))?;
     let (next_in, holding) = remembered[decisive];
     let record = holding.value.as_deref().and_then(record_text::read);

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Writes `host/pid`, a space, and the time in UTC, such as `web-7/3121 2026-11-22T03:00:00.012Z`.
 pub(crate) fn write(owner: &str, began_ms: u64) -> String {
-    // RFC 3339 cannot express times after the year 9999.
+    // RFC 3339 ends with the year 9999.
     const LAST_MS_OF_9999: u64 = 253_402_300_799_999;
     let began = UNIX_EPOCH + Duration::from_millis(began_ms.min(LAST_MS_OF_9999));
     format!("{owner} {}", humantime::format_rfc3339_millis(began))

@@ -4,7 +4,7 @@
 -- Returns 1.
 local left = redis.call('PTTL', KEYS[1])
 if left < tonumber(ARGV[2]) or left > tonumber(ARGV[3]) then
-  -- Delete first: a server without memory refuses a SET as the first write. After the DEL it accepts the record, which
+  -- Delete first, because a full server refuses a SET as the first write. After the DEL it accepts the record, which
   -- takes about as much memory as the lock key that the release deletes next.
   redis.call('DEL', KEYS[1])
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])

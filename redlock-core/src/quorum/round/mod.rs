@@ -22,8 +22,8 @@ use super::{Tally, majority};
 pub(crate) enum Goal {
     /// A majority granted, or a majority of grants is impossible.
     Majority,
-    /// A majority granted; or no majority can grant, and another client certainly holds the lock; or all nodes
-    /// answered.
+    /// A majority granted, or all nodes answered, or another client certainly holds the lock. The last case requires
+    /// that a majority of grants is impossible.
     Contention,
     /// A majority answered. If the call is a release, our key is gone from these nodes then.
     MajorityAnswered,
@@ -35,7 +35,7 @@ pub(crate) enum Goal {
     All,
     /// All seats of this set answered. Bit n is seat n.
     Seats(u64),
-    /// A majority of all nodes granted, counting only the seats of this set, or such a majority is impossible.
+    /// A majority of all nodes granted, counting only this set, or that is impossible.
     MajorityOf(u64),
     /// A seat outside of this set has voted.
     OtherThan(u64),

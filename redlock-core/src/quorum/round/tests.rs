@@ -10,7 +10,7 @@ use crate::kinds::any_kind::peek;
 use crate::model::resource::Resource;
 use crate::node::{Holding, bit};
 
-/// A waker that reads its round when it is dropped, as the end of a task may.
+/// A waker whose drop reads its round, as the end of a task may.
 struct Looks(Arc<Round>, Arc<AtomicBool>);
 
 impl Wake for Looks {

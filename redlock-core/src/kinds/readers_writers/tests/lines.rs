@@ -10,8 +10,7 @@ const INTENT: &[u8] = b"redlock:intent:{r}";
 const TURN: &[u8] = b"redlock:turn:{r}";
 
 impl Scene {
-    /// Returns the number of entries in the turn's set: refused readers that have not left, and the mark that they go
-    /// first.
+    /// Returns the size of the turn's set: refused readers, and the mark that they are due.
     fn refused(&self) -> usize {
         self.nodes[0].entries(TURN).len()
     }
@@ -50,7 +49,7 @@ fn readers_that_a_writer_kept_out_go_in_before_the_next_writer() {
     assert!(is_waiting(&mut write), "it is the readers' turn");
     assert_eq!(first.intent(), intent, "a refused attempt leaves it");
     let lease = acquired(&mut read);
-    // A reader that comes later has to wait for the writer, because the turn is over.
+    // The turn is over, so a later reader has to wait for the writer.
     let late = refused(&mut first.acquire(&once().kind(Kind::Read)));
     assert_eq!(obstacle(&late), Obstacle::WaitingWriter);
     let waits = format!("/{}, which waits for it", std::process::id());
@@ -149,8 +148,8 @@ fn writers_follow_each_other_at_once_if_no_reader_was_refused() {
     assert!(first.nodes.iter().all(|node| node.keys().is_empty()));
 }
 
-/// A writer that wins after a refused attempt removes its intent everywhere. A writer that wins at once removes it when
-/// it leaves.
+/// Tests when a writer removes its intent: everywhere when it wins after a refused attempt, and when it leaves if it
+/// wins at once.
 #[test]
 fn a_writer_that_lost_a_node_to_a_reader_leaves_no_intent() {
     let scene = Scene::new();
@@ -184,7 +183,7 @@ fn the_intent_of_a_writer_that_died_goes_by_itself() {
     released(acquired_within(SECOND, &scene, &mut read));
 }
 
-/// The nodes decide who is next.
+/// Tests that the nodes decide who is next.
 #[test]
 fn writers_of_a_process_do_not_hand_the_lock_over() {
     let scene = Scene::new();
@@ -222,10 +221,10 @@ fn a_refused_reader_asks_again_once_the_key_is_that_of_readers() {
     let scene = Scene::new();
     scene.hold_elsewhere();
     let mut reading = scene.waits(&waiting().kind(Kind::Read));
-    // Let the time pass in which a change right after an attempt does not count.
+    // Skip the time in which a change after an attempt is ignored.
     scene.clock.advance(MS * 10);
     assert!(is_waiting(&mut reading), "nothing has changed");
-    // The key passes to readers without being free on any node in between.
+    // The key passes from its holder to readers directly.
     for node in &scene.nodes {
         node.put(b"r", READERS_MARKER, SECOND * 60);
     }
