@@ -6,8 +6,7 @@ use crate::env::{Clock, Environment, Moment};
 use crate::model::note::Note;
 use crate::model::token::OwnerToken;
 
-/// The environment, identity and settings of a client that all its parts use. A setting for one part alone is kept in
-/// that part.
+/// The environment, identity and settings that all parts of a client use. A part keeps its own settings.
 pub(crate) struct Context {
     pub(crate) environment: Environment,
     /// The `host/pid` with which owner tokens begin.

@@ -59,10 +59,9 @@ pub enum LeaseEnd {
     MaxHold(Duration),
     /// The validity ended before the renewal, which was due, could run. This process or its host stood still.
     StoodStill,
-    /// Fewer nodes than a majority still hold the lease's token. The value is the `host/pid` of another holder, if a
-    /// node named one.
+    /// Too few nodes still hold the lease's token. The value is another holder's `host/pid`, if a node named one.
     Taken(Option<Arc<str>>),
-    /// Fewer nodes than a majority surely remember the lease. The others restarted, or their clocks stepped.
+    /// Too few nodes surely remember the lease. The others restarted, or their clocks stepped.
     Forgotten,
     /// The lease was revoked, because the process is shutting down.
     Revoked,

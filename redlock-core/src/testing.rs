@@ -1,7 +1,7 @@
 //! Tools for tests of nodes. [`ask`] and [`submit`] send a call to a node. A [`QuorumWatch`] watches keys, and
 //! [`permit_key`] returns the keys of permits.
 //!
-//! Methods for tests are on their types, such as [`OwnerToken::draw`], [`LeaseHandle::lose_keys`] and
+//! Other types have methods for tests, such as [`OwnerToken::draw`], [`LeaseHandle::lose_keys`] and
 //! [`MemoryNode::cut`].
 //!
 //! [`OwnerToken::draw`]: crate::node::OwnerToken::draw

@@ -1,8 +1,7 @@
 //! Look-ups of host names, on the library's own threads.
 //!
 //! The system's look-up blocks its thread for as long as the name servers are silent. So it runs on the blocking
-//! threads of the library's runtime. The application keeps all of its own threads, and a process can exit during a
-//! look-up.
+//! threads of the library's runtime. The application keeps its own threads, and may exit during a look-up.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
@@ -14,8 +13,7 @@ use tokio::time::Instant;
 
 use super::IoThread;
 
-/// The age at which a look-up counts as slow. Another one begins then, because name servers may answer again by that
-/// time.
+/// The age at which a look-up is slow. Another one begins then, because name servers may answer again.
 const SLOW_LOOK_UP: Duration = Duration::from_secs(5);
 
 /// The largest number of look-ups of one name at a time.

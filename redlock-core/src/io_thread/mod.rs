@@ -31,8 +31,7 @@ const MOST_SPARE: usize = 1024;
 /// A tokio timer in the library's runtime.
 pub(crate) type Timer = Pin<Box<tokio::time::Sleep>>;
 
-/// A handle to the library's I/O thread. Each node, clock and sleep holds a clone, and the thread ends with the last
-/// one.
+/// A handle to the library's I/O thread. The thread ends with the last handle. Nodes, clocks and sleeps have one.
 #[derive(Clone)]
 pub struct IoThread(Arc<IoThreadState>);
 
@@ -61,8 +60,7 @@ impl IoThread {
         std::thread::Builder::new()
             .name("redlock-io".into())
             .spawn(move || {
-                // Run until the sender is dropped. A timer may wake a caller of another executor, whose waker may
-                // panic.
+                // Run until the sender is dropped. A timer may wake a caller of another executor, whose waker panics.
                 while caught("a waker", || runtime.block_on(&mut ended)).is_none() {}
                 // Abandon look-ups, because one may hang.
                 runtime.shutdown_background();

@@ -2,9 +2,6 @@
 --   missing  for each command that the user may not run: a space, a '+' and its name
 --   other    the first error of another kind, such as a denied key, or false
 -- Redis 7.0 words a denial differently from later versions and from Valkey, so two texts are recognised.
---   missing  a text: for each command that the user may not run, a space, a '+' and its name
---   other    the first error of another kind, such as a denied key; false if there was none
--- Redis 7.0 words a denial differently from later versions and from Valkey, so two texts are recognised.
 local function denied(calls)
   local missing, other = '', false
   for _, call in ipairs(calls) do

@@ -1,5 +1,4 @@
-//! The kinds of locks. Each kind has a room with its calls, its scripts and their twins, and the meaning of replies and
-//! votes.
+//! The kinds of locks. Each kind has a room with its calls, scripts and twins, and the meaning of replies and votes.
 #![expect(
     clippy::unnecessary_wraps,
     reason = "twins have one type, also where less would do"
@@ -104,8 +103,7 @@ impl Kind {
         }
     }
 
-    /// True if a call that wants a lease of kind `wanted` may share this one. The lease then gives the call everything
-    /// that it wants.
+    /// True if a call that wants a lease of kind `wanted` may share this one, which then gives it all that it wants.
     pub fn covers(self, wanted: Self) -> bool {
         let (has, wanted) = (self.on_nodes(), wanted.on_nodes());
         let is_alone = matches!(has, Self::Exclusive | Self::Write);

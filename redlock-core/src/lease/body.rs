@@ -40,8 +40,8 @@ pub enum BodyOutcome<T> {
 pub struct BodyWatch {
     lease: LeaseHandle,
     on_lost: OnLost,
-    /// The policy at present: `Cancel` until the first poll, and then `on_lost`. So a body never begins under a lease
-    /// that is over.
+    /// The policy at present: `Cancel` until the first poll, then `on_lost`. So no body begins under a lease that is
+    /// over.
     policy: OnLost,
     /// The body's number among the bodies of the lease. It is zero until the body has waited.
     number: u32,

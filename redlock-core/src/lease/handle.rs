@@ -18,8 +18,7 @@ use super::extension::run_extension;
 use super::shared::{LeaseShared, LeaseState};
 use super::{FencingToken, Lease, ObserveExtensions};
 
-/// A view of a lease that can be cloned and kept. It does not keep the lock: once the lease is over, the handle has no
-/// effect.
+/// A cloneable view of a lease. It does not keep the lock: after the end of the lease it has no effect.
 #[derive(Clone)]
 pub struct LeaseHandle {
     pub(super) shared: Arc<LeaseShared>,
@@ -63,8 +62,7 @@ impl LeaseHandle {
         self.shared.extensions()
     }
 
-    /// Returns the number of holders that share the lock, [joined](Self::join) ones included. It is zero after the
-    /// release.
+    /// Returns the number of holders of the lock, [joined](Self::join) ones included. It is zero after the release.
     pub fn holders(&self) -> usize {
         self.shared.holders() as usize
     }

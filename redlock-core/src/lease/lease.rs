@@ -21,8 +21,8 @@ use super::job_run::JobRun;
 use super::renewals::{RenewalId, Renewals, RenewedLease};
 use super::shared::LeaseShared;
 
-/// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits until another holder
-/// could win.
+/// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits until the next
+/// holder could win.
 ///
 /// A lease dereferences to its [`LeaseHandle`], which code below the holder can keep.
 pub struct Lease {
@@ -172,8 +172,7 @@ impl Lease {
     /// delivered is repeated after the reconnection, until the ttl is over.
     ///
     /// # Cancellation
-    /// The release is sent at the first poll, or when the future is dropped before its first poll. A later drop only
-    /// ends the waiting.
+    /// The release is sent at the first poll, or by a drop before that. A later drop only ends the waiting.
     pub async fn release(mut self) -> Released {
         let sent = self.leave();
         let released = wait_for_release(&self.shared, sent).await;

@@ -56,8 +56,7 @@ pub(super) struct LeaseState {
     renewals: u32,
     extensions: u32,
     bodies: BodyWakers,
-    /// The turn in this lease's line, until the lease is over. `None` if the turn was passed on when the lock was
-    /// acquired.
+    /// The turn in this lease's line, until the lease is over. `None` if the acquisition passed the turn on.
     turn: Option<Turn>,
     observer: Option<Arc<dyn ObserveExtensions>>,
 }
@@ -204,8 +203,7 @@ impl LeaseShared {
         look(&self.state.lock(), now)
     }
 
-    /// Waits until `look` returns `Ok`. An `Err` is the moment of the next look, which comes sooner if the state
-    /// changes.
+    /// Waits until `look` returns `Ok`. An `Err` is the moment of the next look; each change brings another one.
     pub(super) async fn until<T>(
         &self,
         look: impl Fn(&LeaseState, Moment) -> Result<T, Moment>,
@@ -270,8 +268,7 @@ impl LeaseShared {
         self.state.lock().renewals -= 1;
     }
 
-    /// Records the end that a renewal found. Once the renewal has stopped, `over_at` would say `Expired` instead of
-    /// `StoodStill`.
+    /// Records the end that a renewal found. After the renewal, `over_at` would say `Expired`, not `StoodStill`.
     pub(super) fn keep_end(&self, over: LeaseEnd) {
         self.state.lock().over.get_or_insert(over);
     }

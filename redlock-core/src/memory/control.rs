@@ -28,8 +28,7 @@ impl MemoryNode {
         self.set_fault(NodeFault::Fails(error.into()));
     }
 
-    /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail). Serves the releases that arrived in
-    /// between.
+    /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail), and serves the releases that waited.
     pub fn restore(&self) {
         self.set_fault(NodeFault::None);
     }

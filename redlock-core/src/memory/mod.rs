@@ -25,8 +25,8 @@ use crate::node::{
 use crate::panics::wake;
 use fault::NodeFault;
 
-/// A node in this process that answers as a Redis node does. It excludes no other process, so it is used only if a
-/// configuration names it.
+/// A node in this process that answers as a Redis node does. A configuration must name it, because it excludes no other
+/// process.
 ///
 /// Clones share one store. With the feature `testing`, tests can cut the node off, let it hang, fail or forget, and
 /// change its keys. Without the feature it serves every call.

@@ -89,7 +89,7 @@ fn parts_of(token: &[u8]) -> Option<Parts<'_>> {
         return None;
     }
     let text = std::str::from_utf8(token).ok()?;
-    // The random part follows the first slash with this number of digits after it. An owner never has such a slash; a
+    // The random part follows the first slash with this number of digits after it. An owner has no such slash, but a
     // note may.
     let mut slashes = text.match_indices('/');
     let (owner, random, note) = slashes.find_map(|(at, _)| {

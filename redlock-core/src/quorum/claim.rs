@@ -155,8 +155,7 @@ impl Claim {
     }
 
     /// Restores the keys on nodes where the last extensions found them missing. Such a node restarted, or was down
-    /// during the acquisition. Call it only after an extension that is a proof, because then no other client can hold
-    /// the lock.
+    /// during the acquisition. Call it only after a proof: then no other client can hold the lock.
     pub(crate) fn restore(&self, ttl: Duration) {
         let (round, seats) = {
             let mut state = self.state.lock();

@@ -61,8 +61,7 @@ pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 /// counter is then at least the clock's time.
 pub const COUNTER_IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// Returns the hint of an acquisition, the time in µs since 1970 by this host's clock. It is the least value of the
-/// counters.
+/// Returns the least value of an acquisition's counters: the time in µs since 1970 by this host's clock.
 pub(crate) fn hint(clock: &dyn Clock) -> u64 {
     u64::try_from(clock.wall().as_micros()).unwrap_or(u64::MAX)
 }

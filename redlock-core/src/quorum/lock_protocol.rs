@@ -83,8 +83,7 @@ pub(crate) trait LockProtocol: Send + Sync {
         None
     }
 
-    /// Returns the lock on a single permit. `place` is the permit's place in the order of keys that follows from
-    /// `token`.
+    /// Returns the lock on a single permit. `place` is its place in the order of keys that follows from `token`.
     fn choose_permit(&self, _token: &OwnerToken, _place: u16) -> Option<Arc<dyn LockProtocol>> {
         None
     }

@@ -72,8 +72,7 @@ impl Tally {
         self.granted + self.pending() < majority(self.configured)
     }
 
-    /// True if a majority answered. To a release, such answers mean that our key is gone there, so another client could
-    /// win now.
+    /// True if a majority answered. If the call is a release, our key is gone there, so another client could win now.
     pub(crate) const fn has_majority_answered(&self) -> bool {
         self.granted + self.held + self.absent >= majority(self.configured)
     }

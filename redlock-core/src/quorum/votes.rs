@@ -196,8 +196,7 @@ pub(crate) fn is_current_grant(answer: Option<&Vote>, node: &dyn Node) -> bool {
     matches!(answer, Some(Vote::Granted { epoch, .. }) if *epoch == node.epoch())
 }
 
-/// Returns the largest number of nodes that a single holder may have, by the votes. A holder without a name may be any
-/// holder.
+/// Returns the most nodes that a single holder may have, by the votes. A nameless holder may be any holder.
 pub(crate) fn most_of_one_holder(votes: &[Option<Vote>]) -> usize {
     let holdings = votes.iter().flatten().filter_map(Vote::holding);
     let same = |holding: &Holding| {

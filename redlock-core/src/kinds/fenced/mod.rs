@@ -54,8 +54,8 @@ impl Counters {
     }
 }
 
-/// Raises the counters to one number, and returns it. Without counters it returns 1. `numbers` are `least`, `ttl` and
-/// `window` of `counters.lua`.
+/// Raises the counters to one number, and returns it, or 1 without counters. As in `counters.lua`, `numbers` are
+/// `least`, `ttl` and `window`.
 pub(super) fn raise_counters(
     store: &mut Store,
     counters: &[&[u8]],
@@ -93,9 +93,8 @@ pub(super) fn raise_counters(
     Ok(count)
 }
 
-/// Checks the node's marker, if `keys` has one after its `count` counters. Returns the counters. As at the end of
-/// `counters.lua`, it is an error if the marker is missing, has another wire format, or names a quarantine that is not
-/// over.
+/// Checks the node's marker, if `keys` has one after its `count` counters. Returns the counters. A missing marker,
+/// another wire format, or a quarantine that lasts is an error, as in `counters.lua`.
 pub(super) fn check_marker<'a>(
     store: &Store,
     keys: &'a [&'a [u8]],

@@ -1,4 +1,4 @@
--- Harmless calls of the commands that only readers and writers need. They change nothing.
+-- Harmless calls of the commands that only readers and writers need.
 {'ZADD', key, 'XX', '1', ''},
 {'ZSCORE', key, ''},
 {'ZREM', key, ''},

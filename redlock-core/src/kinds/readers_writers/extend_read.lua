@@ -1,8 +1,7 @@
 -- Extends a reader's entry to at least the ttl. Raises the counter to at least the number. Restores a missing entry
 -- only with 'back', and never next to another holder's key.
 --   ARGV  token, ttl; with a counter also: the number, the counter's ttl; last 'back' to restore the entry
--- Returns 1 if the entry is extended, another holder's token, 0 if the key is not a string, or -1 if the entry is
--- missing.
+-- Returns 1 if the entry is extended, another holder's token, 0 for a key that is not a string, or -1 without an entry.
 if held and held ~= marker then return held end
 if ARGV[#ARGV] == 'back' then
   -- The key was lost, so its old entries are void.

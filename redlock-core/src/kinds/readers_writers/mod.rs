@@ -34,8 +34,7 @@ pub(super) const INTENTS: &[u8] = b"intent:";
 /// The prefix of the keys that say whether readers go first, after `redlock:`.
 pub(super) const TURNS: &[u8] = b"turn:";
 
-/// Harmless calls of the commands that only these scripts need, on the key `key`. They are Lua, with commas between
-/// them.
+/// Harmless calls of the commands that only these scripts need, on the key `key`: Lua, with commas between.
 pub(crate) const COMMANDS: &str = include_str!("commands.lua");
 
 /// The parts that a reader's lock and a writer's lock have in common.
@@ -139,8 +138,7 @@ impl SharedLock {
         }
     }
 
-    /// Builds a release with the first `count` auxiliary keys. It removes the client's token from the last of these
-    /// keys.
+    /// Builds a release with the first `count` auxiliary keys. It removes the client's token from the last one.
     fn leave(&self, token: &OwnerToken, until: Duration, count: usize) -> Call {
         let client = self.client.as_ref().map(Argument::token);
         let count = if client.is_some() { count } else { 1 };
@@ -288,8 +286,7 @@ impl LockProtocol for Writer {
     }
 }
 
-/// Reads the reply to an acquisition. It is the reply of a plain lock, or a letter for the obstacle with a value after
-/// it.
+/// Reads the reply to an acquisition: that of a plain lock, or a letter for the obstacle and then a value.
 fn read_admission(value: Value) -> Option<Vote> {
     let Value::Text(text) = value else {
         return exclusive::read_taken(value);

@@ -1,9 +1,8 @@
--- Refuses a reader if another holder has the key or a writer waits. The node remembers a refused reader for `advice`
--- ms.
---   ARGV  token, ttl, advice, the client's name, 'last' or ''; for a fenced lock also: hint, the counter's ttl, the hint's
---         window; and then 'tried' if the connection's user is known to have the commands of readers
--- 'last' means that nodes may have refused the caller, and that no other refused reader of its client waits. Returns a
--- number if the lock is granted: the counter's new value. Otherwise returns '=' and another holder's value, 'i' and a
+-- Refuses a reader if another holder has the key or a writer waits. The node remembers the refusal for `advice` ms.
+--   ARGV  token, ttl, advice, client's name, 'last' or ''; for a fenced lock also: hint, counter's ttl, hint's window;
+--         then 'tried' if the connection's user is known to have the commands of readers
+-- 'last' means that nodes may have refused the caller, and that no other refused reader of its client waits.
+-- Returns the counter's new value if the lock is granted. Otherwise returns '=' and another holder's value, 'i' and a
 -- waiting writer's name, or 0 if the key is not a string.
 local why
 local is_held = held and held ~= marker

@@ -1,5 +1,5 @@
 -- Deletes a reader's entry or a writer's key, and the caller's mark of a refusal.
---   KEYS  the lock's key, the readers; also the intent for a writer that waited; also the turn for a reader that gives up
+--   KEYS  the lock's key, the readers; the intent for a writer that waited; also the turn for a reader that gives up
 --   ARGV  token; with more than two keys also the client's name
 -- Returns 1 if something is deleted, 0 if another holder has the key, and -1 if nothing is there.
 if #KEYS > 3 then

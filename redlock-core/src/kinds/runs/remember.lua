@@ -1,7 +1,6 @@
--- Sets the key to the run record. A value that expires later stays, if it has at most the longest time left.
+-- Sets the key to the run record, and returns 1. A later record stays, if it has at most the longest time left.
 --   KEYS  the run's key
 --   ARGV  record, ttl, longest
--- Returns 1.
 local left = redis.call('PTTL', KEYS[1])
 if left < tonumber(ARGV[2]) or left > tonumber(ARGV[3]) then
   -- Delete first, because a full server refuses a SET as the first write. After the DEL it accepts the record, which
