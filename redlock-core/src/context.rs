@@ -11,7 +11,7 @@ pub(crate) struct Context {
     pub(crate) environment: Environment,
     /// The `host/pid` with which owner tokens begin.
     pub(crate) owner: String,
-    /// The token under which nodes remember the client's refused callers. It never owns a lock.
+    /// The token under which nodes remember the client's refused callers. This token never owns a lock.
     pub(crate) client_token: OwnerToken,
     /// The time for which an attempt waits for answers if it has no majority.
     pub(crate) node_timeout: Duration,

@@ -84,8 +84,8 @@ macro_rules! log_throttled {
 pub use log_throttled;
 
 /// Writes a log event, and catches a panic of the subscriber: `log_caught!(warn!("text"))`. Drops, drivers, renewals,
-/// signals and shutdowns use it, because a panic would do harm there. Elsewhere it unwinds into the caller. The value
-/// is `None` after a panic.
+/// signals and shutdowns use this macro, because a panic would do harm there. Elsewhere a panic unwinds into the
+/// caller. The value is `None` after a panic.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! log_caught {

@@ -8,7 +8,7 @@ use forkguard::Guard;
 pub const FORKED: &str = "this process was forked from the one that started redlock, and has neither its threads nor its \
                           connections; fork before that, or exec";
 
-/// The guard that detects forks. Starting the library's thread sets it.
+/// The guard that detects forks. The start of the library's thread sets the guard.
 static GUARD: OnceLock<Guard> = OnceLock::new();
 
 /// Makes later forks of this process detectable.
