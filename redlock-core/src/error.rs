@@ -57,7 +57,7 @@ pub enum LeaseEnd {
     NotRenewed(Arc<Unavailable>),
     /// The lease was renewed for this time, the `max_hold` of its request, and then ended.
     MaxHold(Duration),
-    /// The validity ended before the renewal, which was due, could run. This process or its host stood still.
+    /// The validity ended before the due renewal could run, because this process or its host stood still.
     StoodStill,
     /// Too few nodes still hold the lease's token. The value is another holder's `host/pid`, if a node named one.
     Taken(Option<Arc<str>>),
@@ -138,11 +138,11 @@ pub struct Contended {
     pub holding: Holding,
     /// The first held name, if several names were locked and a node named it.
     pub name: Option<Resource>,
-    /// The number of attempts. A caller that only waited in line for other callers of its process has made none.
+    /// The number of attempts. A caller that only waited in line for other callers of its process has made no attempt.
     pub attempts: u32,
     /// The time after which the caller gave up.
     pub waited: Duration,
-    /// The number of callers in the process's line if the line is full. Otherwise zero.
+    /// The number of callers in the process's line if the line is full, and zero otherwise.
     pub waiters: usize,
     /// The reason why no permit was acquired, if the request was for a permit.
     pub shortage: Option<Shortage>,

@@ -18,8 +18,8 @@ const PACE: Duration = Duration::from_secs(1);
 /// suppressed lines comes with the next line of their cause. See [`log_throttled!`].
 pub struct Throttle {
     clock: Arc<dyn Clock>,
-    /// The moment of the next line and the number of suppressed lines, by the cause's hash. Each function with a lock
-    /// has only a few causes.
+    /// The moment of the next line and the number of suppressed lines, by the cause's hash. The map stays small,
+    /// because each function with a lock has only a few causes.
     causes: Mutex<BTreeMap<u64, (Moment, u64)>>,
 }
 

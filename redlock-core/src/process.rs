@@ -18,8 +18,8 @@ pub(crate) fn notice_forks() {
     }
 }
 
-/// True in a process that was forked from the one with the library's thread. A mutex may stay locked there without an
-/// owner. The check makes no system call.
+/// True in a process that was forked from the one with the library's thread. A mutex may stay locked forever there. The
+/// check makes no system call.
 pub fn is_forked() -> bool {
     GUARD.get().is_some_and(|it| it.clone().detected_fork())
 }

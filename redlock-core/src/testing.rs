@@ -99,7 +99,7 @@ impl Calls {
         self.0.release_call(token, until, is_lease)
     }
 
-    /// Returns the calls for the permit that `vote` granted to `acquisition`, if it is one.
+    /// Returns the calls for the permit that `vote` granted to `acquisition`, if it granted a permit.
     pub fn chosen(&self, acquisition: &Call, vote: &Vote) -> Option<Self> {
         let Vote::Granted { choice, .. } = vote else {
             return None;

@@ -123,8 +123,8 @@ pub(super) struct BodyWakers {
 }
 
 impl BodyWakers {
-    /// Registers the waker of the body with this number. If the number is zero, the body gets one first. Returns the
-    /// previous waker, which has to be dropped after the mutex is unlocked.
+    /// Registers the waker of the body with this number. If the number is zero, the body gets a new number first.
+    /// Returns the previous waker, which has to be dropped after the mutex is unlocked.
     pub(super) fn register(&mut self, number: &mut u32, waker: &Waker) -> Option<(u32, Waker)> {
         if *number == 0 {
             self.last_number = self.last_number.wrapping_add(1).max(1);

@@ -62,7 +62,8 @@ impl LeaseHandle {
         self.shared.extensions()
     }
 
-    /// Returns the number of holders of the lock, [joined](Self::join) ones included. There are none after the release.
+    /// Returns the number of holders of the lock, [joined](Self::join) ones included. The number is zero after the
+    /// release.
     pub fn holders(&self) -> usize {
         self.shared.holders() as usize
     }
@@ -210,9 +211,9 @@ impl LeaseHandle {
         self.shared.join().then(|| Lease::of(self.clone()))
     }
 
-    /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have forgotten it since
-    /// their last grant, the lease ends, and `lost` returns [`LeaseEnd::Forgotten`]. Call this when a node [begins a
-    /// new epoch](crate::Node::on_new_epoch).
+    /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have forgotten the lease
+    /// since their last grant, the lease ends, and `lost` returns [`LeaseEnd::Forgotten`]. Call this when a node
+    /// [begins a new epoch](crate::Node::on_new_epoch).
     pub fn recheck(&self) {
         if !self.shared.claim.is_vouched_for() {
             self.shared.lose(LeaseEnd::Forgotten);

@@ -153,11 +153,11 @@ impl Lease {
     }
 
     /// Makes every node remember this holder's run. Callers with a [`once_per`](Request::once_per) are then refused
-    /// until nine tenths of this holder's own period have passed since the run began, but at most for nine tenths of
-    /// theirs. If a node remembers another run of this period for longer, it keeps that record. Call it before the
+    /// until nine tenths of this holder's period have passed since the run began, but at most for nine tenths of their
+    /// own. If a node remembers another run of this period for longer, it keeps that record. Call it before the
     /// release, because nodes serve the two in this order.
     ///
-    /// Does nothing if that time has passed already, or if the request lacks a period.
+    /// Does nothing if nine tenths of the period have passed already, or if the request has no period.
     ///
     /// The run of a lease begins with the attempt that won. The run of a [joined](crate::LeaseHandle::join) lease
     /// begins when it is [covered](Self::cover).

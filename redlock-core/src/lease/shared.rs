@@ -24,14 +24,14 @@ use crate::waiting::{ClaimOutcome, LineKey, Turn};
 use super::body::BodyWakers;
 use super::{ClientParts, ObserveExtensions, OnLost};
 
-/// A lease as its holders and handles share it. Only its methods change the state.
+/// A lease as its holders and handles share it. Only methods of this type change the state.
 pub(crate) struct LeaseShared {
     pub(super) parts: Arc<ClientParts>,
     pub(super) claim: Arc<Claim>,
     pub(super) request: Request,
     /// The validity that the acquisition gave the lease.
     pub(super) granted: Validity,
-    /// The time that the first holder waited for the lock. `attempts` is the number of its attempts.
+    /// The time that the first holder waited for the lock. `attempts` is the number of that holder's attempts.
     pub(super) waited: Duration,
     pub(super) attempts: u32,
     state: Mutex<LeaseState>,
@@ -41,8 +41,8 @@ pub(crate) struct LeaseShared {
 
 #[derive(Default)]
 pub(super) struct LeaseState {
-    /// The number of holders that share the lock. The last holder to leave releases the lock. There are none after the
-    /// release.
+    /// The number of holders that share the lock. The last holder to leave releases the lock. The number is zero after
+    /// the release.
     holders: u32,
     /// The validity after the last extension.
     validity: Validity,
@@ -83,8 +83,8 @@ impl LeaseState {
         Err(self.validity.expiring)
     }
 
-    /// Returns the reason why a body has to stop at `now`. With [`OnLost::Continue`] only a revoked lease stops it,
-    /// whether or not the lease was over before.
+    /// Returns the reason why a body has to stop at `now`. With [`OnLost::Continue`] only a revoked lease stops the
+    /// body, whether or not the lease was over before.
     fn stop_reason(&self, policy: OnLost, now: Moment) -> Option<LeaseEnd> {
         match policy {
             OnLost::Cancel => self.over_at(now),

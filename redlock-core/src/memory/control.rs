@@ -17,7 +17,7 @@ impl MemoryNode {
     }
 
     /// Makes the node hang like a stopped server: it accepts calls and answers none. After [`restore`](Self::restore),
-    /// [`cut`](Self::cut) or [`fail`](Self::fail) it answers the accepted calls in order.
+    /// [`cut`](Self::cut) or [`fail`](Self::fail) the node answers the accepted calls in order.
     pub fn hang(&self) {
         self.set_fault(NodeFault::Hangs);
     }

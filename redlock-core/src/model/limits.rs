@@ -33,7 +33,7 @@ pub enum Renewal {
     /// The lease ends with its ttl.
     #[default]
     Never,
-    /// The lease renews itself until it was held for this time since its winning attempt.
+    /// The lease renews itself until this time has passed since the winning attempt.
     For(Duration),
     /// The lease renews itself for as long as the holder keeps the lock.
     Unlimited,
@@ -60,8 +60,8 @@ pub struct Retry {
 pub enum RetryLimit {
     /// The number of retries after the first attempt.
     Count(u32),
-    /// The time since the first attempt began, as a hard bound. This limit is meant for waiting on a holder. If no
-    /// majority of the nodes answers two retries in a row, the caller gives up earlier.
+    /// The longest time since the first attempt began, as a hard bound. It is meant for a wait until a holder finishes.
+    /// If no majority of the nodes answers two retries in a row, the caller gives up earlier.
     Wait(Duration),
     /// Keep trying, even if too few nodes answer for a majority.
     Forever,

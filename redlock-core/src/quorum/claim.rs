@@ -29,7 +29,7 @@ pub(crate) struct Claim {
     pub(crate) token: OwnerToken,
     /// True once the attempt has won.
     is_lease: bool,
-    /// The longest ttl of the keys so far, in ms. A node may keep them for that long without a further message.
+    /// The longest ttl of the keys so far, in ms. A node may keep the keys for that long without a further message.
     longest_ttl: AtomicU64,
     /// The votes of the acquisition.
     pub(crate) acquisition: Arc<Round>,
@@ -40,8 +40,8 @@ pub(crate) struct Claim {
 struct ClaimState {
     /// True once the release was sent.
     has_ended: bool,
-    /// The number of callers that are restoring keys. If the release is sent at the same time, the last of these
-    /// callers removes the keys again.
+    /// The number of callers that are restoring keys. If the release is sent in the meantime, the last of these callers
+    /// removes the keys again.
     restoring: u32,
     /// Decides which nodes an extension may count.
     extension_proof: ExtensionProof,
@@ -201,7 +201,7 @@ impl Claim {
         }
     }
 
-    /// Returns the longest ttl of the keys so far. A node may keep them for that long without a further message.
+    /// Returns the longest ttl of the keys so far. A node may keep the keys for that long without a further message.
     pub(crate) fn longest_ttl(&self) -> Duration {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
     }

@@ -22,8 +22,8 @@ pub(crate) trait LockProtocol: Send + Sync {
     /// Returns the call that restores missing keys.
     fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call;
 
-    /// Returns the call that deletes the keys, if they hold the token. The keys may live for `until`. `is_lease` is
-    /// false after a failed attempt.
+    /// Returns the call that deletes the keys, if they hold the token. `until` is the longest time for which the keys
+    /// may live. `is_lease` is false after a failed attempt.
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call;
 
     /// Returns the call that deletes the keys of all permits except the `chosen` one.

@@ -34,7 +34,7 @@ pub(super) const INTENTS: &[u8] = b"intent:";
 /// The prefix of the keys that say whether readers go first, after `redlock:`.
 pub(super) const TURNS: &[u8] = b"turn:";
 
-/// Harmless calls of the commands that only these scripts need, on the key `key`: Lua, with commas between.
+/// Harmless calls of the commands that only these scripts need, on the key `key`. The text is a list in Lua.
 pub(crate) const COMMANDS: &str = include_str!("commands.lua");
 
 /// The parts that a reader's lock and a writer's lock have in common.

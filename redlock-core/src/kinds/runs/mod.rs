@@ -26,8 +26,8 @@ pub(crate) fn remembered_for(period: Duration) -> Duration {
 }
 
 /// Returns the key of the run record for the lock on `keys`, with the key prefix `prefix`. If the lock has several
-/// names, the key contains a digest of all names. Each name follows its length there, so two locks never share a
-/// record.
+/// names, the key contains a digest of all names. In the digest each name follows its length, so two locks never share
+/// a record.
 pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
     let first = keys.names().next().unwrap_or_default();
     let mut kind = RUNS.to_vec();
