@@ -9,16 +9,16 @@ use crate::node::{NodeError, NodeErrorKind};
 
 pub(super) const CLOSED: &str = "the server closed the connection";
 
-/// The error detail for bytes that are not a Redis reply.
+/// The error detail for an answer outside of the Redis protocol.
 pub(super) const GARBLED: &str = "the server does not speak the Redis protocol";
 
-/// Returns the error for an operation that was never sent.
+/// Returns the error for an operation that stays unsent.
 pub(super) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::NotConnected, detail)
 }
 
-/// Turns a server's error during the handshake into an error for operations that were never sent. A denied login or
-/// command keeps its kind, and other errors become `NotConnected`.
+/// Turns a server's error during the handshake into the error for unsent operations. A denied login or command keeps
+/// its kind, and other errors become `NotConnected`.
 pub(super) fn rejected(error: NodeError) -> NodeError {
     match error.kind() {
         NodeErrorKind::Denied => error.into_unsent(),
@@ -31,12 +31,12 @@ pub(super) fn lost(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::sent(NodeErrorKind::Disconnected, detail)
 }
 
-/// Returns the error for bytes that are not a Redis reply.
+/// Returns the error for an answer outside of the Redis protocol.
 pub(super) fn garbled() -> NodeError {
     NodeError::sent(NodeErrorKind::Protocol, GARBLED)
 }
 
-/// The error detail for a server that has become a replica, and takes no writes.
+/// The error detail for a server that has become a replica, which refuses writes.
 pub(super) const IS_REPLICA: &str = "the server is a replica now";
 
 /// Combines the errors of several servers into one. Its kind is the first that says more than `NotConnected`.

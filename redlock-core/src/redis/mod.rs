@@ -19,8 +19,7 @@
 //! # Ok(())
 //! # }
 //! ```
-// `server` keeps one server connected, `connection` serves one connection, and `cluster` makes one node of many
-// servers.
+// `server` keeps a server connected, `connection` serves a connection, `cluster` makes one node of many servers.
 
 #![cfg_attr(
     not(all(feature = "cluster", feature = "sentinel")),

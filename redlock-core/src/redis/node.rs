@@ -104,7 +104,7 @@ impl Node for RedisNode {
 
     fn submit(&self, submission: Submission) {
         if is_forked() {
-            // A forked process must not use the connection or release locks: both belong to its parent.
+            // The connection and its locks belong to the parent process, so a fork must leave them alone.
             return submission.answer(Answer::Failed(not_connected(FORKED)));
         }
         self.service().submit(submission);

@@ -19,7 +19,7 @@ pub(super) fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
     }
 }
 
-/// Returns the error for a file that cannot be used, for the reason `what`.
+/// Returns the error for an unusable file, for the reason `what`.
 pub(super) fn unusable(setting: &str, what: impl Display) -> Invalid {
     Invalid::new(format!(
         "`{setting}` cannot be used: {what}; write the path of a file"

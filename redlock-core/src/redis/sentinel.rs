@@ -38,8 +38,7 @@ const PAUSE_BETWEEN_QUESTIONS: Duration = Duration::from_millis(500);
 /// A time after which all sentinels agree, because each of them shares its knowledge every two seconds.
 const AGREED_AFTER: Duration = Duration::from_secs(10);
 
-/// Finds the current master. Also returns a future that completes once a newer failover has made another server the
-/// master.
+/// Finds the current master. Also returns a future that completes once a newer failover has replaced the master.
 ///
 /// Dropping the futures closes their connections to sentinels.
 pub(super) async fn master(
@@ -76,11 +75,9 @@ pub(super) struct Floor {
 }
 
 impl Floor {
-    /// Records an answer of the sentinel `by`, one of `of` sentinels. Returns a text for the log if the sentinel has
-    /// now become forgetful.
+    /// Records an answer of the sentinel `by`, one of `of`. Returns a text for the log if it proves `by` forgetful.
     ///
-    /// If all sentinels are forgetful, their group was set up again, and its epochs have restarted. Then the floor is
-    /// dropped.
+    /// If all sentinels are forgetful, their group was set up again with new epochs. Then the floor is dropped.
     fn add(
         &mut self,
         told: &DatedAnswer<Server>,
@@ -143,7 +140,7 @@ impl SentinelGroup {
         loop {
             let asked = self.ask(sentinel, &mut kept);
             let within = self.inbox.options.connect_timeout / 2;
-            // An unanswered question is no reason to leave the master.
+            // Stay with the master if the sentinel is silent.
             let _ = self.inbox.time.timeout(within, asked).await;
             let latest = self.floor.lock().latest.clone();
             if let Some(it) = latest
@@ -163,8 +160,7 @@ impl SentinelGroup {
     ) -> Result<DatedAnswer<Server>, NodeError> {
         let of = &self.of;
         // Ask for the epoch first. If the master moves between the two answers, its new address gets the old epoch, and
-        // a sentinel that knows the new epoch wins. In the other order, the old address would get the new epoch and
-        // win.
+        // a sentinel that knows the new epoch wins. In the other order, the old address would win with the new epoch.
         let mut questions = Pipeline::new();
         for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
             questions.cmd("SENTINEL").arg(what).arg(&of.master);
@@ -244,8 +240,7 @@ mod tests {
             }
         }
 
-        /// Records that the sentinel `by` names the server at `port`. Returns the port of the floor, and the text for
-        /// the log.
+        /// Records that the sentinel `by` names the server at `port`. Returns the floor's port and a text for the log.
         fn hear(&mut self, by: usize, failover: u64, port: u16) -> (Option<u16>, Option<String>) {
             let (answer, of) = (master().at(None, port).unwrap(), self.sentinels.len());
             let by = &self.sentinels[by];

@@ -24,8 +24,7 @@ impl ServerFacts {
         facts
     }
 
-    /// Adds the facts in a server's answer: lines of text, or a list of names and values. If a name occurs twice, its
-    /// first value counts.
+    /// Adds the facts in an answer: lines of text, or names and values. The first value of a name counts.
     pub(super) fn add(&mut self, answer: &Value) {
         if let Value::Text(lines) = answer {
             self.0.extend([&String::from_utf8_lossy(lines), "\n"]);
@@ -50,8 +49,7 @@ impl ServerFacts {
         self.get("role").is_some_and(|role| role != "master")
     }
 
-    /// Returns the faults of a server that is the whole node. No other server replaces it, so a lock relies on it
-    /// alone.
+    /// Returns the faults of a server on which a lock relies alone, because the node has no failover.
     pub(super) fn faults_alone(&self, trusts_aof: bool) -> Vec<String> {
         let mut faults = Vec::new();
         if self.is_replica() {
@@ -96,8 +94,7 @@ impl ServerFacts {
     }
 }
 
-/// The role of a server in its node. It selects the rules of vetting, which apply at each connection and each
-/// heartbeat.
+/// The role of a server in its node. It selects the rules for each connection and each heartbeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerRole {
     /// The server is the whole node. No other server replaces it.
@@ -122,7 +119,7 @@ impl ServerRole {
         if self == Self::Alone {
             faults.extend(facts.faults_alone(options.trust_aof));
         } else if facts.is_replica() {
-            // A failover is under way: connect again, but do not refuse the server.
+            // A failover is under way: this error is temporary, and the driver connects again.
             return Err(lost(IS_REPLICA));
         }
         if faults.is_empty() {

@@ -52,8 +52,7 @@ impl RedisAddress {
     /// A user without a password logs in with an empty password.
     ///
     /// # Errors
-    /// [`Invalid`] if the URL cannot be parsed, or has another scheme or another parameter. The error shows no
-    /// password.
+    /// [`Invalid`] if the URL cannot be parsed, or has another scheme or parameter. The error shows no password.
     pub fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or_default();
         let lacks = |feature| {
@@ -91,8 +90,8 @@ impl RedisAddress {
         config: Option<AsyncConnectionConfig>,
     ) -> Result<Self, Invalid> {
         let info = client.get_connection_info().clone();
-        // Raise the concurrency limit until it is never reached, because a limit would change the order of commands.
-        // The crate cannot remove one.
+        // Make the concurrency limit unreachable. A limit would change the order of commands, and the crate cannot
+        // remove one.
         let config = config.map(|config| config.set_concurrency_limit(usize::MAX));
         let server = Server::new(info, config.unwrap_or_default());
         let unknown = || Invalid::new("the client's kind of address is not supported");
@@ -101,8 +100,7 @@ impl RedisAddress {
         )))
     }
 
-    /// Returns this address with TLS, verified by `options`. Reads all files, so that their faults show before the
-    /// first connection.
+    /// Returns this address, with TLS verified by `options`. Reads all files, to find their faults before it connects.
     ///
     /// # Errors
     /// [`Invalid`] if a file cannot be used, or if the address has no TLS although there are options. The error names
@@ -126,12 +124,10 @@ impl RedisAddress {
         Ok(self)
     }
 
-    /// Returns this address with a password from a file, which is read again at each connection. Under sentinels, the
-    /// password is the master's.
+    /// Returns this address with a password file, read at each connection. Under sentinels, it is for the master.
     ///
     /// # Errors
-    /// [`Invalid`] if the file cannot be used, or if the URL has a password too. The error never shows the file's
-    /// content.
+    /// [`Invalid`], without the file's content, if the file cannot be used or the URL has a password too.
     pub fn with_password_file(mut self, path: &Path) -> Result<Self, Invalid> {
         password(path)?;
         let servers = match &mut self.0 {
@@ -169,8 +165,7 @@ impl RedisAddress {
     }
 }
 
-/// Returns the error for a URL that cannot be parsed. The error shows no part of the URL: after a `#` or a `/`, the
-/// host may be a part of a password.
+/// Returns the error for an invalid URL. Shows no part of the URL, because a supposed host may belong to a password.
 fn not_a_url() -> Invalid {
     Invalid::new(
         "this is not a node's URL (one pool is one node); write redis://[[user]:password@]host:port[/db], rediss://host:port, \
@@ -187,10 +182,10 @@ fn several(rest: &str) -> ([&str; 3], Vec<&str>) {
     ([login, path, query], hosts.split(',').collect())
 }
 
-/// Tells [`check_query`] that a kind of URL has no parameters.
+/// The `known` of [`check_query`] for a URL without parameters.
 const NO_PARAMETERS: &str = "none for this kind of URL";
 
-/// Refuses a query with a parameter that `known` does not name, or that occurs twice.
+/// Refuses a query with a parameter that is unknown or occurs twice. `known` names the allowed parameters.
 fn check_query(query: &str, known: &str) -> Result<(), Invalid> {
     // Show only these names, because any other name may be a part of a password.
     const SHOWN_NAMES: &str = "`db` `user` `pass` `password` `protocol` `sentinel_login`";
@@ -239,12 +234,12 @@ fn sentinel(redis: &str, rest: &str) -> Result<Sentinel, Invalid> {
     })
 }
 
-/// Shows no user and no database, because two pools with one server are one node.
+/// Shows only the servers: pools with one server are one node, whatever their users and databases.
 impl fmt::Display for RedisAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |servers: &[Server]| {
             let mut servers: Vec<_> = servers.iter().map(Server::to_string).collect();
-            // Sort the servers, because their order in the URL does not matter.
+            // Sort the servers, so that their order in the URL has no effect.
             servers.sort();
             servers.join(", ")
         };

@@ -16,16 +16,15 @@ use crate::redis::secret_file::password;
 /// The longest host name in bytes: the limit of the domain name system.
 const LONGEST_HOST: usize = 255;
 
-/// The places in the queue of a connection. The queue must never fill, because a full queue would change the order of
-/// commands.
+/// So many places that a connection's queue never fills. A full queue would change the order of commands.
 const PLACES: usize = 1 << 24;
 
 /// The code that opens the connections to a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::redis) enum Opener {
-    /// This library, for the address in a URL.
+    /// The library itself, for a URL.
     Library,
-    /// The crate, for the address of a user's own client. The crate gets one address at a time.
+    /// The crate, for a user's own client. The crate gets one address at a time.
     Crate,
     /// The crate, for a user's own client with a resolver. The resolver gives it all addresses.
     CrateAndResolver,
@@ -97,8 +96,7 @@ impl Server {
         }
     }
 
-    /// Marks the server as one of a user's own client. Only the crate's `Debug` output shows if the user has set a
-    /// resolver of names.
+    /// Marks the server as one of a user's own client. Only the crate's `Debug` shows if the user has set a resolver.
     pub(super) fn of_a_client(mut self) -> Self {
         let has_none = format!("{:?}", self.config).contains("dns_resolver: \"not set\"");
         self.opener = if has_none {
@@ -159,7 +157,7 @@ impl Server {
     }
 }
 
-/// Returns the error for a URL that the crate does not accept. `rest` is the text after the scheme.
+/// Returns the error for a URL that the crate rejects. `rest` is the text after the scheme.
 fn why_no_url(rest: &str) -> Invalid {
     let host = rest.rsplit('@').next().and_then(|it| it.strip_prefix('['));
     match host.and_then(|host| host.split_once(']')) {

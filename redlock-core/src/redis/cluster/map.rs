@@ -20,7 +20,7 @@ pub(super) struct Shard {
 pub(super) struct SlotMap {
     /// Ranges of slots. The key is the first slot of a range; the value is the last slot and the master.
     pub(super) ranges: BTreeMap<u16, (u16, Arc<Shard>)>,
-    /// The masters by their ids in the Cluster, which do not depend on addresses.
+    /// The masters by their ids in the Cluster, because one master may have several addresses.
     pub(super) shards: BTreeMap<String, Arc<Shard>>,
 }
 

@@ -35,7 +35,7 @@ use super::server::ServerNode;
 use map::{Shard, SlotMap};
 use view::Range;
 
-/// The interval at which the map is learned even if nothing has failed.
+/// The longest time between two refreshes of the map.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The number of servers that are asked at once for the map.
@@ -52,9 +52,9 @@ struct ClusterShared {
     seeds: Vec<Server>,
     options: RedisOptions,
     io: IoThread,
-    /// The current map. It is replaced as a whole, and only on the I/O thread.
+    /// The current map. Only the I/O thread replaces it, and always as a whole.
     map: RwLock<Arc<SlotMap>>,
-    /// The reason why the map is not known.
+    /// The reason why the map is unknown.
     no_map_reason: Mutex<NodeError>,
     /// Masters that have left the map, but may still owe releases.
     retired: Mutex<Vec<Arc<Shard>>>,
@@ -102,7 +102,7 @@ impl Cluster {
     }
 }
 
-/// The epoch stays zero, because the restart check does not cover masters of a Cluster.
+/// The epoch stays zero, because the restart check leaves out the masters of a Cluster.
 impl Node for Cluster {
     fn name(&self) -> &str {
         &self.shared.name
@@ -125,7 +125,7 @@ impl Node for Cluster {
 
     /// True if every master is drained, including retired ones.
     fn drained(&self) -> bool {
-        // This mutex keeps owed releases from moving between masters during the check.
+        // The mutex keeps owed releases from moving between masters during the check.
         let retired = self.shared.retired.lock();
         let map = self.shared.map();
         let mut shards = map.shards.values().chain(&*retired);
@@ -139,7 +139,7 @@ impl Node for Cluster {
 
     fn watch(&self, watch: Watch) {
         let map = self.shared.map();
-        // Without a master the watch is dropped, which tells its caller that nothing is known.
+        // If the map is empty, the watch is dropped, which reports `Unknown` to its caller.
         if let Some(shard) = map.owner_of(slot_of_all(watch.keys())) {
             shard.node.inbox.watch(watch);
         }
@@ -184,8 +184,7 @@ impl ClusterShared {
     async fn learn_always(&self) {
         let (mut backoff, mut known, mut logged) = (Backoff::new(), 0, String::new());
         loop {
-            // Ask in random order. Otherwise seeds that are gone and masters that were replaced could always come
-            // first.
+            // Ask in random order. Otherwise servers that are gone or replaced could always come first.
             let map = self.map();
             let masters = map.shards.values().map(|it| &it.server);
             let mut servers: Vec<_> = masters.chain(&self.seeds).cloned().collect();

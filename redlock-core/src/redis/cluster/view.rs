@@ -48,7 +48,7 @@ pub(super) fn read(answers: &[Value], asked: &Server) -> Result<ClusterView, Nod
         [_, Value::Error(error)] => return Err(rejected(NodeError::server(error))),
         _ => &[],
     };
-    // Skip a master without a usable address, but keep the others.
+    // Skip a master whose address is unusable, but keep the others.
     let answer: Vec<_> = slots.iter().filter_map(|it| range(it, asked)).collect();
     if answer.is_empty() {
         let detail = "it has joined no Cluster, or one without slots";

@@ -46,12 +46,12 @@ pub(in crate::redis) struct Actor<'a> {
     check: &'a mut ServerCheck,
     watches: Watches,
     role: ServerRole,
-    /// The last logged faults of the server, for which a lock cannot rely on it.
+    /// The faults of the server that were logged last.
     warned: Option<String>,
     /// The commands of a heartbeat: questions about the server, or `TIME` if the server hides `INFO`.
     heartbeat: Pipeline,
     heartbeat_at: Instant,
-    /// The moment to send owed releases again; `None` if this connection owes nothing.
+    /// The moment to send owed releases again, if this connection owes any.
     retry_at: Option<Instant>,
     /// The last batch from the inbox, kept to reuse its memory.
     batch: Batch,
@@ -69,8 +69,7 @@ pub(in crate::redis) struct Actor<'a> {
 pub(in crate::redis) type Replaced = Pin<Box<dyn Future<Output = NodeError> + Send>>;
 
 impl<'a> Actor<'a> {
-    /// Opens the inbox for a new connection. Sends the restart check's question first, then owed releases, then
-    /// everything else.
+    /// Opens the inbox for a new connection. Sends the restart check's question first, and then owed releases.
     pub(in crate::redis) fn new(
         connected: Connected,
         inbox: &Arc<Inbox>,
@@ -86,7 +85,7 @@ impl<'a> Actor<'a> {
         let now = inbox.time.now();
         let quarantine = check.begin_connection(greeting.facts.run_id());
         inbox.open(quarantine, greeting.mend);
-        // Masters of a Cluster get no joined calls: they refuse keys of several slots, and any slot may move away.
+        // Masters of a Cluster get single calls: they refuse keys of several slots, and any slot may move away.
         let joins = greeting.joins && role != ServerRole::ClusterMaster;
         let mut pipe = CommandPipeline::new(connected.opened, extras, inbox, joins);
         check.send_check(None, &mut pipe);
@@ -118,8 +117,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Serves the connection until it breaks or `replaced` completes. Returns `Ok` once the node is dropped and
-    /// everything is answered.
+    /// Serves the connection until it breaks or `replaced` completes. Returns `Ok` once a dropped node is drained.
     pub(in crate::redis) async fn serve(mut self, mut replaced: Replaced) -> Result<(), NodeError> {
         let ended = poll_fn(|context| match self.step(context) {
             Poll::Pending => replaced.as_mut().poll(context).map(Err),
@@ -171,8 +169,7 @@ impl<'a> Actor<'a> {
         pipe.send();
     }
 
-    /// True if the actor must yield once before it takes the next batch. More operations are likely then, and all go in
-    /// one write.
+    /// True if the actor must yield once before the next batch: more operations are likely, and share its write.
     fn waits_for_callers(&mut self) -> bool {
         let others_go_first = self.is_busy && self.pipe.inbox.has_queued();
         self.is_busy &= !others_go_first;
@@ -188,7 +185,7 @@ impl<'a> Actor<'a> {
                 self.watches.record_answer(&names, &value, pipe);
                 return Ok(());
             }
-            // If the check refuses the server, the connection ends, and the answer is not counted.
+            // A verdict that refuses the server ends the connection here, before the answer is counted.
             Purpose::Check(asked) => self.check.apply_answer(asked, &value, pipe)?,
             Purpose::Heartbeat => self.vet_again(&value)?,
             Purpose::Several(calls) => self.deliver_several(calls, value),
@@ -255,7 +252,7 @@ impl<'a> Actor<'a> {
         queued.answer(answer);
     }
 
-    /// Answers a call that the server did not serve. If the call is a release, it becomes an owed release.
+    /// Answers a call with `error`. A release becomes an owed release.
     fn fail_call(&mut self, queued: QueuedCall, error: &NodeError) {
         let inbox = Arc::clone(&self.pipe.inbox);
         if queued.call().is_release() {
@@ -295,8 +292,7 @@ impl<'a> Actor<'a> {
         self.pipe.ring_by(at);
     }
 
-    /// Vets the server again, by its answer to a heartbeat. Refuses it with an error, or logs its faults if they are
-    /// new.
+    /// Vets the server again by the answer to a heartbeat. Refuses it with an error, or logs faults that are new.
     fn vet_again(&mut self, value: &Value) -> Result<(), NodeError> {
         let (pool, options) = (&self.pipe.inbox.log.pool, &self.pipe.inbox.options);
         let mut facts = ServerFacts::default();
@@ -318,8 +314,7 @@ impl<'a> Actor<'a> {
         Ok(())
     }
 
-    /// Records an answer and its latency. The latency ends when the answer was read, so the clock is not read again for
-    /// each answer.
+    /// Records an answer and its latency. The latency ends when the answer was read, to save a look at the clock.
     fn record_answer_time(&self) {
         let after = self.pipe.heard.saturating_duration_since(self.pipe.since);
         let inbox = &self.pipe.inbox;
@@ -388,10 +383,9 @@ impl<'a> Actor<'a> {
         Ok(Some(now + options.suspect_after.min(left)))
     }
 
-    /// Lets a suspect node vote again once its overdue answers have come. A server that did not answer may have stood
-    /// still, and its clock may have stepped. So the restart check's question is sent before all operations that are
-    /// accepted from now on, and its verdict covers them. Callers get their answers after this, so a caller that asks
-    /// again is accepted.
+    /// Lets a suspect node vote again once its overdue answers have come. The server may have stood still, and its
+    /// clock may have stepped. So the restart check's question is sent before all operations that are accepted from now
+    /// on, and its verdict covers them. Callers get their answers after this, so a caller that asks again is accepted.
     fn end_suspicion(&mut self) {
         let pipe = &mut self.pipe;
         let is_overdue = |waited| waited >= pipe.inbox.options.suspect_after;

@@ -43,11 +43,11 @@ pub(in crate::redis) struct ServerCheck {
     clock: Arc<dyn Clock>,
     /// The `run_id` of the server on the current connection.
     run_id: Option<String>,
-    /// The reason why the node must not vote. While it is set, a grant of the node counts as an error.
+    /// The reason for the quarantine, if there is one. While it is set, a grant of the node counts as an error.
     quarantine: Option<NodeError>,
     /// The moment of the next question; `None` while a question is unanswered.
     pub(super) at: Option<Instant>,
-    /// The last logged reason for not voting, without the remaining time. Empty while the node votes. Each connection
+    /// The last logged reason for a quarantine, without the remaining time. Empty while the node votes. Each connection
     /// clears it, because the line `node connected` alone would suggest that the node votes.
     logged: String,
     /// True if the log says that the node's clock differs from this host's clock.
@@ -78,14 +78,13 @@ impl ServerCheck {
         }
     }
 
-    /// Returns the key of the marker, or `None` without a restart check.
+    /// Returns the key of the marker; `None` if the restart check is off.
     pub(in crate::redis) fn marker_key(&self) -> Option<Arc<[u8]>> {
         let peers = &self.node_check.peers;
         (peers.restart_check() != RestartCheck::Off).then(|| peers.marker_key().into())
     }
 
-    /// Prepares the check for a new connection, to the server `run_id`. Returns the quarantine in which the node stays
-    /// until the first answer.
+    /// Prepares the check for a connection to the server `run_id`. Returns the quarantine until the first answer.
     pub(super) fn begin_connection(&mut self, run_id: Option<&str>) -> NodeError {
         self.run_id = run_id.map(str::to_owned);
         self.logged.clear();
@@ -95,9 +94,8 @@ impl ServerCheck {
         self.quarantine.insert(quarantine).clone()
     }
 
-    /// Asks the server for its time and its marker, after the `write` of a verdict, if there is one. May be called
-    /// while an earlier question is unanswered. Operations that are sent after the question are answered after its
-    /// verdict.
+    /// Asks the server for its time and its marker, after the `write` of a verdict, if there is one. An earlier
+    /// question may be unanswered. Operations that are sent later are answered after the verdict of this question.
     pub(super) fn send_check(&mut self, write: Option<MarkerWrite>, pipe: &mut CommandPipeline) {
         self.at = None;
         // Without a marker the question names no key, so the user needs no permission for it.
@@ -144,8 +142,8 @@ impl ServerCheck {
         };
         self.quarantine.clone_from(&reason);
         if verdict.is_new_epoch {
-            // Close the gate before the listeners are called: a caller that then checks its lease finds a node that
-            // grants nothing. No mutex is held while they run.
+            // Close the gate before the listeners are called. A caller that then checks its lease finds a node that
+            // grants nothing. No mutex is held while the listeners run.
             self.inbox.quarantine(Some(in_doubt()), false);
             self.inbox.begin_epoch();
         }
@@ -199,8 +197,7 @@ impl ServerCheck {
         Ok((Duration::from_micros(micros.unsigned_abs()), marker))
     }
 
-    /// Logs a clock that stepped, and the begin and end of a quarantine. A quarantine is logged again on each new
-    /// connection.
+    /// Logs a clock that stepped, and the begin and end of a quarantine. A quarantine is logged for each connection.
     fn log_verdict(&mut self, verdict: &Verdict) {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {
@@ -231,8 +228,7 @@ impl ServerCheck {
         }
     }
 
-    /// Records the node's clock, which showed `theirs`. Logs a warning if it differs from this host's clock by more
-    /// than fencing hints allow.
+    /// Records the node's clock, which showed `theirs`. Warns if it differs from ours by more than fencing hints allow.
     fn record_clock(&mut self, theirs: Duration, round_trip: Duration) {
         let ours = self.clock.wall();
         let off = ours.abs_diff(theirs);
@@ -276,7 +272,7 @@ impl ServerCheck {
     }
 }
 
-/// Returns the reason why a node does not vote until its check is answered.
+/// Returns the reason for a quarantine that lasts until the check is answered.
 fn in_doubt() -> NodeError {
     let detail = "it may have forgotten locks; its restart check is under way";
     NodeError::unsent(NodeErrorKind::Quarantined, detail)

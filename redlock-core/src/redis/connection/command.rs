@@ -15,8 +15,7 @@ use crate::redis::inbox::HugeKeys;
 pub(in crate::redis) struct CallExtras {
     /// The key of the node's marker, if it has one.
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
-    /// True if the user may run every command that some kinds of locks need. Scripts then write without trying the
-    /// commands first.
+    /// True if the user may run the commands of all kinds of locks. Scripts then need no trial before they write.
     pub(in crate::redis) is_tried: bool,
     /// Keys that may hold huge values. Calls read only the beginnings of such values.
     pub(in crate::redis) huge: HugeKeys,
@@ -69,8 +68,7 @@ fn eval<'a>(
     words(&call, keys.chain(arguments))
 }
 
-/// Builds one call of `script` that makes all `calls`. The first `taken` calls are acquisitions, which have one ttl.
-/// The others are releases.
+/// Builds one call of `script` for all `calls`. The first `taken` are acquisitions with one ttl, the others releases.
 pub(in crate::redis) fn many<'a>(
     script: &Script,
     calls: impl Iterator<Item = &'a Call> + Clone,
@@ -129,7 +127,7 @@ pub(in crate::redis) fn broken(error: &RedisError) -> NodeError {
     lost(reason(error))
 }
 
-/// Returns the error for a connection that could not be made.
+/// Returns the error for a failed attempt to connect.
 pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
     if error.kind() == ErrorKind::Parse {
         return not_connected(GARBLED);
@@ -166,7 +164,7 @@ fn reason(error: &RedisError) -> String {
     }
 }
 
-/// True if the server answered that it is a replica and wrote nothing. Searches lists of answers too.
+/// True if the server answered that it is a replica, and wrote nothing. Searches lists of answers too.
 pub(in crate::redis) fn is_of_replica(value: &Value) -> bool {
     match value {
         Value::List(parts) => parts.iter().any(is_of_replica),

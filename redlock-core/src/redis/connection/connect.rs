@@ -16,7 +16,7 @@ use super::handshake::{Greeting, handshake, read_greeting};
 use super::open::{At, ConnectTo, Opened, at_each_address, open};
 use super::watches::Watches;
 
-/// The time limit for asking a server that serves no calls. All its addresses share it.
+/// The time limit for a server that is only asked questions. All its addresses share it.
 const ASK_WITHIN: Duration = Duration::from_secs(1);
 
 /// A connection after its login and handshake.
@@ -51,8 +51,7 @@ pub(in crate::redis) async fn ask_server(
     Ok(answers)
 }
 
-/// Connects to `server`, logs in, checks the server's version, and loads the scripts. If some addresses lead to
-/// replicas, a master is preferred.
+/// Connects to `server`, logs in, checks the version, and loads the scripts. Prefers an address of a master.
 ///
 /// Dropping the future closes the sockets.
 pub(in crate::redis) async fn connect(
@@ -143,7 +142,7 @@ async fn send_questions(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Val
     Ok(answers.into_iter().map(value).collect())
 }
 
-/// True if the server does not know RESP3 or `HELLO`. A proxy may lack `HELLO`, and an operator may have renamed it.
+/// True if the server lacks RESP3 or `HELLO`. A proxy may lack `HELLO`, and an operator may have renamed it.
 fn knows_no_resp3(error: &RedisError) -> bool {
     let is_unknown = |text: &str| text.contains("unknown command") || text.contains("support");
     error.code() == Some("NOPROTO")

@@ -1,14 +1,14 @@
-//! Counts errors in a row. After some of them, the status of a node is that it does not vote.
+//! Counts errors in a row. After several of them, the status of a node is `Abstaining`.
 
 use tokio::time::Instant;
 
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
 use crate::redis::inbox::STREAK_COUNTS_FOR;
 
-/// The number of errors in a row after which the status of a node is that it does not vote.
+/// The number of errors in a row from which a node's status is `Abstaining`.
 pub(super) const MANY_ERRORS: u32 = 3;
 
-/// Counts the errors of acquisitions apart from those of releases, because a grant does not show that releases work.
+/// Counts errors of acquisitions and of releases separately, because either may fail alone.
 #[derive(Default)]
 pub(super) struct ErrorStreaks {
     votes: ErrorsInARow,
@@ -22,8 +22,7 @@ struct ErrorsInARow {
 }
 
 impl ErrorStreaks {
-    /// Records that the server served `call`. Returns true if this ended a streak of many errors, and no other streak
-    /// is left.
+    /// Records that the server served `call`. Returns true if this ended the last streak of many errors.
     pub(super) fn record_served(&mut self, call: &Call) -> bool {
         let (row, other) = match call.effect {
             Effect::Takes => (&mut self.votes, &self.releases),
@@ -33,8 +32,7 @@ impl ErrorStreaks {
         std::mem::take(row).errors >= MANY_ERRORS && other.errors < MANY_ERRORS
     }
 
-    /// Counts an `error` that answered `call`. Returns the number of errors in a row, or 0 if the error concerns only
-    /// this call.
+    /// Counts an `error` in answer to `call`. Returns the errors in a row, or 0 if the error concerns only the call.
     pub(super) fn record_error(&mut self, call: &Call, error: &NodeError, at: Instant) -> u32 {
         // A denied release of a plain lock counts, because such a user can release no lock at all.
         let is_denied = error.kind() == NodeErrorKind::Denied && call.batch_script.is_some();

@@ -13,7 +13,7 @@ use super::command::script_call;
 use crate::redis::errors::{not_connected, rejected};
 use crate::redis::vetting::{ServerFacts, is_hidden, vet_version};
 
-/// Arguments that every script accepts when it runs without keys.
+/// Arguments that every script accepts in a call with zero keys.
 const NOTHING: [&[u8]; 5] = [b"", b"10", b"0", b"0", b"10"];
 
 /// The commands that every lock needs, in the syntax of Redis ACLs.
@@ -23,8 +23,7 @@ const NEEDED: &str = "+set +get +del +pexpire +pttl +evalsha +eval +time";
 /// until a release leaves its key. The script fails if a command is denied that every lock needs, and names it. Its
 /// answer names denied commands that only some kinds of locks need.
 ///
-/// The tested key never exists. Its prefix is in ARGV, because a key in KEYS would have to be in a slot of the
-/// Cluster's node.
+/// The tested key never exists. Its prefix is in ARGV, because a key in KEYS must be in a slot of the node.
 static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{DENIED} \
@@ -41,8 +40,7 @@ static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
 /// The server's answer to the handshake: facts about the server and its user.
 pub(in crate::redis) struct Greeting {
     pub(in crate::redis) facts: ServerFacts,
-    /// The command that an operator has to run, because the user lacks commands that some kinds of locks need. `None`
-    /// if the user has all.
+    /// The command for an operator to run, if the user lacks commands that some kinds of locks need.
     pub(in crate::redis) mend: Option<Arc<str>>,
     /// True if the user may run the script that makes several calls at once.
     pub(in crate::redis) joins: bool,

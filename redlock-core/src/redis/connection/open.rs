@@ -80,8 +80,7 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
         let tried = attempt(at);
         async move { (at, tried.await) }
     };
-    // A share is a quarter of the time, or less if there are many addresses. One share is left for the answer of the
-    // last address.
+    // A share is a quarter of the time, or less for many addresses. The last address has one share to answer.
     let share = within / u32::try_from(addresses.len() + 1).map_or(u32::MAX, |it| it.max(4));
     let last = io.time().now() + within - share;
     let mut left = addresses.iter().copied();
@@ -92,7 +91,7 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
         under_way.extend(left.by_ref().take(count).map(tried));
         let next = under_way.next();
         let ended = if left.len() == 0 && results.is_empty() {
-            // Wait without a limit here, because the caller has a limit of its own.
+            // Wait for as long as the caller does, because its own limit ends this future.
             Ok(next.await)
         } else {
             let until_last = last.saturating_duration_since(io.time().now());
@@ -151,7 +150,7 @@ pub(super) async fn open(
     over(socket, &info, config).await
 }
 
-/// A socket, with TLS or without.
+/// A socket, plain or with TLS.
 trait Socket: AsyncRead + AsyncWrite + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Send> Socket for S {}
@@ -198,8 +197,7 @@ async fn by_the_crate(
         })
     };
     let made = if server.is_tls() {
-        // Connect on a blocking thread of the library, because the crate parses the system's certificates for each
-        // connection.
+        // Connect on a blocking thread, because the crate parses the system's certificates for each connection.
         let (_alive, dropped) = oneshot::channel::<()>();
         let home = Handle::current();
         let connecting = io.handle().spawn_blocking(move || {

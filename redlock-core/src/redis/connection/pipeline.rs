@@ -33,7 +33,7 @@ use super::open::Opened;
 /// releases, in one script call, because the server serves nothing else while the script runs.
 const MOST_TOGETHER: usize = 64;
 
-/// The time without calls for several, after the server has refused one.
+/// The pause before calls are joined again, after the server has refused a call for several.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
 
 /// A short list. Most writes have one command, which then needs no allocation of its own.
@@ -52,13 +52,13 @@ pub(super) struct CommandPipeline {
     releases: Vec<QueuedCall>,
     /// An empty list, kept to reuse its memory.
     pub(super) spare_calls: Vec<QueuedCall>,
-    /// The moment from which calls are joined again; `None` if the server does not allow calls for several.
+    /// The moment from which calls are joined; `None` if the server denies calls for several.
     joins_from: Option<Instant>,
     /// Unanswered writes, in the order in which the server answers.
     flights: VecDeque<Flight>,
     /// The future of an answered flight, kept to reuse its memory.
     spare: Option<AnswersFuture>,
-    /// Answers of one flight that are not handled yet.
+    /// Answers of one flight that wait to be handled.
     landed: Zip<IntoIter<[Purpose; 1]>, IntoIter<[Value; 1]>>,
     /// The moment at which the flight of these answers was sent.
     pub(super) since: Instant,
@@ -66,8 +66,7 @@ pub(super) struct CommandPipeline {
     pub(super) waker: Waker,
     /// The moment of the last answer.
     pub(super) heard: Instant,
-    /// Fires when something may be due. It is set again only after it fired, or if it would fire too late. So most
-    /// operations need not set it.
+    /// Fires when something may be due. It is set again only if it has fired, or would fire too late, to save work.
     pub(super) alarm: Pin<Box<Sleep>>,
     /// The moment at which the scripts were last loaded.
     scripts_loaded_at: Instant,
@@ -76,7 +75,7 @@ pub(super) struct CommandPipeline {
 /// The answers to one write. The memory of the future is used again.
 type AnswersFuture = ReusableBoxFuture<'static, RedisResult<Few<Value>>>;
 
-/// A write that is not answered yet.
+/// An unanswered write.
 struct Flight {
     answers: AnswersFuture,
     /// The moment of the write.
@@ -143,8 +142,7 @@ impl CommandPipeline {
         }
     }
 
-    /// Adds a caller's call to the next write, joined with others if possible. Calls with a key in common keep their
-    /// order.
+    /// Adds a caller's call to the next write, joined if possible. Calls with a key in common keep their order.
     pub(super) fn submit(&mut self, queued: QueuedCall) {
         let call = queued.call();
         if let Some(Flight {
@@ -208,8 +206,7 @@ impl CommandPipeline {
         }
     }
 
-    /// Returns the replies to `count` calls, from the server's answer to one call for all of them. Fails if the server
-    /// refused that call.
+    /// Returns the replies to `count` calls, from the answer to one call for all. Fails if the server refused it.
     pub(super) fn replies(&mut self, count: usize, value: Value) -> Result<Vec<Value>, NodeError> {
         let text = match value {
             Value::Int(1) => return Ok(vec![value; count]),
@@ -240,8 +237,7 @@ impl CommandPipeline {
         self.add(command, Purpose::Call(queued));
     }
 
-    /// Loads the scripts again, after a `NOSCRIPT`. Does nothing if the call was sent before the last reload, because
-    /// that reload mends its cause.
+    /// Loads the scripts again after a `NOSCRIPT`, unless the call was sent before they were last loaded.
     pub(super) fn load_scripts(&mut self) {
         if self.since >= self.scripts_loaded_at {
             let mut scripts = Pipeline::new();
@@ -282,8 +278,7 @@ impl CommandPipeline {
         self.launch(answers, purposes);
     }
 
-    /// Hands commands to the crate, by the first poll of their future. The crate writes commands in the order of these
-    /// first polls.
+    /// Hands commands to the crate by the first poll of their future. The crate writes in the order of first polls.
     fn launch(
         &mut self,
         answers: impl Future<Output = RedisResult<Few<Value>>> + Send + 'static,
@@ -324,8 +319,7 @@ impl CommandPipeline {
             };
             let mut values = answers.map_err(|error| broken(&error))?;
             if values.iter().any(is_of_replica) {
-                // A replica serves no operation. Its releases are sent to the next master, and the pauses between
-                // connections keep growing.
+                // A replica serves no operation. Its releases go to the next master, and the pauses keep growing.
                 self.inbox.has_served.store(false, Ordering::Relaxed);
                 return Err(lost(IS_REPLICA));
             }

@@ -19,20 +19,18 @@ pub(in crate::redis) struct NodeMetrics {
 
 #[derive(Default)]
 struct Figures {
-    /// The figures that do not depend on the present time.
+    /// The figures that are independent of the present time.
     health: NodeHealth,
     /// The number of open connections.
     connected: usize,
     since: Option<Instant>,
     last_error: Option<(NodeError, Instant)>,
-    /// The last reading of the node's clock: µs ahead of this host's clock, their accuracy, and the moment of the
-    /// reading.
+    /// The last reading of the node's clock: µs ahead of this host's clock, their accuracy, and the moment.
     clock: Option<(i64, Duration, Instant)>,
 }
 
 impl NodeMetrics {
-    /// Records a new connection. `mend` is the command that allows its user what some kinds of locks need, if the user
-    /// lacks it.
+    /// Records a new connection. `mend` is the command that gives its user what some kinds of locks need.
     pub(in crate::redis) fn record_connected(
         &self,
         was_connected: bool,
@@ -48,7 +46,7 @@ impl NodeMetrics {
         figures.health.mend = mend;
     }
 
-    /// Records that the connection has ended, or could not be made, because of `error`.
+    /// Records that the connection has ended, or failed to open, because of `error`.
     pub(in crate::redis) fn record_disconnected(&self, was_connected: bool, error: &NodeError) {
         let mut figures = self.figures.lock();
         if was_connected || figures.since.is_none() {

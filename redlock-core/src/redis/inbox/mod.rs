@@ -35,7 +35,7 @@ pub(super) struct Inbox {
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) time: LibraryTime,
     state: Mutex<InboxState>,
-    /// True once the first attempt to connect is over and the node is known to vote or not.
+    /// True once the first attempt to connect is over and it is known if the node votes.
     is_settled: watch::Sender<bool>,
     /// True once the node was dropped. Submitted operations are still sent.
     has_ended: watch::Sender<bool>,
@@ -74,8 +74,7 @@ impl Inbox {
         }
     }
 
-    /// Queues a call, or answers it with an error if the gate rejects it. Unlocks the state first, and then wakes the
-    /// driver or answers.
+    /// Queues a call, or answers it with an error if the gate rejects it. Wakes and answers with the state unlocked.
     pub(super) fn queue(&self, queued: QueuedCall) {
         let mut state = self.state.lock();
         if let Some(error) = state.rejection(queued.call().is_release(), &self.options) {
@@ -108,8 +107,7 @@ impl Inbox {
         let _ = self.is_settled.subscribe().wait_for(|it| *it).await;
     }
 
-    /// Ends the inbox of a dropped node, which gets no more operations. The driver sends the rest of the queue, and
-    /// ends.
+    /// Ends the inbox of a dropped node. No more operations come; the driver sends the queue and ends.
     pub(super) fn end(&self) {
         self.has_ended.send_replace(true);
         wake_driver(self.state.lock());
@@ -124,8 +122,7 @@ impl Inbox {
 
     // Methods for the driver.
 
-    /// Opens the gate for a new connection, in `quarantine` until its restart check is answered. Owed releases go to
-    /// the front of the queue.
+    /// Opens the gate for a new connection, in `quarantine` until its check is answered. Queues owed releases first.
     ///
     /// The gate is still open after a driver that panicked or whose runtime has ended, and then it stays open. This is
     /// safe because calls are sent after the check's question, and no grant counts before its verdict.
@@ -174,8 +171,8 @@ impl Inbox {
         }
     }
 
-    /// Begins an epoch, so that earlier grants of the node no longer count. Call this while the node is in quarantine:
-    /// it must grant nothing until all listeners know.
+    /// Begins an epoch, which voids earlier grants of the node. Call this while the node is in quarantine: it must
+    /// grant nothing until all listeners know.
     pub(super) fn begin_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         let listeners = self.listeners.lock().clone();
@@ -184,10 +181,9 @@ impl Inbox {
         }
     }
 
-    /// Closes the gate, because there is no connection for the reason `error`. Fails the operations in the queue, which
-    /// were never sent.
+    /// Closes the gate of a disconnected node, for the reason `error`. Fails queued operations, which were never sent.
     pub(super) fn close(&self, error: &NodeError) {
-        // Operations that are submitted later are never sent either.
+        // Operations that are submitted later stay unsent too.
         let unsent = error.clone().into_unsent();
         let mut state = self.state.lock();
         let before = state.closed.replace(unsent.clone());
@@ -199,8 +195,7 @@ impl Inbox {
         self.is_settled.send_replace(true);
     }
 
-    /// Fails calls that were sent and not answered, for the reason `error`. The server may have run them, so they must
-    /// be undone.
+    /// Fails calls of a closed connection, for the reason `error`. The server may have run them: they must be undone.
     pub(super) fn lose(&self, calls: Vec<QueuedCall>, error: &NodeError) {
         let mut state = self.state.lock();
         state.outstanding = state.queue.len();
@@ -276,8 +271,7 @@ impl Inbox {
         !self.state.lock().lost.is_empty()
     }
 
-    /// Keeps an answered `release` as an owed release if its acquisition was lost and may still run. Returns true if
-    /// so.
+    /// Keeps an answered `release` as an owed release if its lost acquisition may still run. Returns true if so.
     pub(super) fn is_still_owed(&self, release: &QueuedCall, is_released: bool) -> bool {
         let Some(token) = release.call().token() else {
             return false;
@@ -294,7 +288,7 @@ impl Inbox {
         is_lost
     }
 
-    /// Returns the number of operations that are submitted and not answered.
+    /// Returns the number of unanswered operations, queued ones included.
     pub(super) fn in_flight(&self) -> usize {
         self.state.lock().outstanding
     }
@@ -304,7 +298,7 @@ impl Inbox {
         self.state.lock().connections > 1
     }
 
-    /// True if there is an owed release whose ttl has not passed.
+    /// True if an owed release is still worth sending.
     #[cfg(test)]
     pub(super) fn owes(&self, now: Instant) -> bool {
         self.state.lock().owed.iter().any(|it| it.is_due(now))
@@ -343,7 +337,7 @@ impl Node for Inbox {
         state.outstanding == 0 && !is_any
     }
 
-    /// True if the driver has handed every call to the connection, or if there is no connection.
+    /// True if the connection has taken every call from the queue, or the node is disconnected.
     fn dispatched(&self) -> bool {
         let state = self.state.lock();
         state.queue.is_empty() || state.closed.is_some()
@@ -380,7 +374,7 @@ impl Node for Inbox {
     }
 }
 
-/// Everything that callers have left since the driver's last look.
+/// The calls and watches that callers have left since the driver's last look.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) calls: Vec<QueuedCall>,

@@ -38,7 +38,7 @@ impl QueuedCall {
         let Effect::Undoes(ttl) = self.call().effect else {
             return None;
         };
-        // A ttl is below a year, so the sum cannot overflow, but this library checks all its sums of times.
+        // A ttl is below a year, so the sum fits, but this library checks all its sums of times.
         let until = self.until.or_else(|| time.now().checked_add(ttl))?;
         Some(Self {
             until: Some(until),

@@ -22,9 +22,9 @@ const MOST_LOST: usize = 65_536;
 
 #[derive(Default)]
 pub(super) struct InboxState {
-    /// Set while there is no connection, with the reason. The gate then takes no operation.
+    /// Set while the node is disconnected, with the reason. The gate then takes no operation.
     pub(super) closed: Option<NodeError>,
-    /// Set while the node may have forgotten locks, or is not checked yet. The node votes no, but releases are sent.
+    /// Set while the node may have forgotten locks, or awaits its first check. It votes no, but releases are sent.
     pub(super) quarantine: Option<NodeError>,
     /// Set while an answer is overdue. The node votes no, but releases are sent, after the operations that they undo.
     pub(super) suspicion: Option<NodeError>,
@@ -32,7 +32,7 @@ pub(super) struct InboxState {
     /// operations are still sent, and votes count.
     pub(super) error_streak: Option<(NodeError, tokio::time::Instant)>,
     pub(super) queue: Vec<QueuedCall>,
-    /// Releases that could not be sent, were not answered, or were answered with an error.
+    /// Releases to send later: unsent, unanswered, or answered with an error.
     pub(super) owed: VecDeque<QueuedCall>,
     /// The owners of lost acquisitions, whose connection ended before their answer. If the server hangs, such an
     /// acquisition may lie in an old socket and run after its release. The value is true once a call was sent that puts
@@ -40,13 +40,13 @@ pub(super) struct InboxState {
     pub(super) lost: HashMap<OwnerToken, bool>,
     /// Keys that may hold huge values. Empty while a connection has them.
     pub(super) huge: HugeKeys,
-    /// Watches that the driver has not taken yet, from callers that wait for keys.
+    /// Watches of waiting callers, for the driver to take.
     pub(super) watches: Vec<Arc<Watch>>,
     /// True if another node's check has requested a check of this node.
     pub(super) needs_check: bool,
     /// The moment at which the oldest call in the queue was submitted.
     pub(super) oldest: Option<Instant>,
-    /// The number of operations that are submitted and not answered.
+    /// The number of unanswered operations, queued ones included.
     pub(super) outstanding: usize,
     /// The number of connections so far.
     pub(super) connections: u64,

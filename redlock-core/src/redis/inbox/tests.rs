@@ -38,7 +38,7 @@ fn take(inbox: &Inbox) -> Vec<QueuedCall> {
     batch.calls
 }
 
-/// Returns the reason why the node does not vote.
+/// Returns the reason why the node abstains.
 fn objection(inbox: &Inbox) -> Option<NodeErrorKind> {
     match inbox.status() {
         NodeStatus::Voting => None,
@@ -132,7 +132,7 @@ fn a_release_is_owed_by_the_time_of_the_library() {
     let now = Instant::from_std(std::time::Instant::now());
     assert!(owing.owes(now), "kept");
     assert!(!owing.owes(now + TTL), "and dropped");
-    // Then a caller at the end of its thread, where no runtime can be entered.
+    // Then a caller at the end of its thread, where entering a runtime fails.
     let at_the_end = Arc::new(made());
     let its = Arc::clone(&at_the_end);
     std::thread::spawn(move || {

@@ -1,5 +1,4 @@
-//! A node of one server: an inbox for its operations, and a driver. The driver is the task that connects to the server
-//! and serves the operations.
+//! A node of one server: an inbox for its operations, and a driver, the task that connects and serves them.
 #![doc = include_str!("driver.md")]
 
 use std::future::pending;
@@ -40,9 +39,8 @@ pub(super) struct ServerNode {
 }
 
 impl ServerNode {
-    /// Starts a driver for the server at `address`, on the current runtime. Without a runtime, the driver runs on the
-    /// library's thread, and so do all drivers of a Cluster's masters. The masters of a Cluster share the figures
-    /// `of_cluster`.
+    /// Starts a driver for the server at `address`, on the current runtime. Without a runtime, it runs on the library's
+    /// thread, as do all masters of a Cluster, which share the figures `of_cluster`.
     pub(super) fn start(
         name: &Arc<str>,
         address: &Arc<RedisAddress>,
@@ -63,8 +61,8 @@ impl ServerNode {
         let home = home.unwrap_or_else(|| io.handle().clone());
         let driver = Arc::new(Mutex::new(Driver {
             address: Arc::clone(address),
-            // Create the check here, before the driver's task runs. Then the checked set is complete once all its nodes
-            // are started.
+            // Create the check before the driver's task runs: the checked set is then complete once all nodes are
+            // started.
             check: ServerCheck::new(&inbox, io.environment().clock),
             inbox: Arc::clone(&inbox),
             role,
@@ -116,7 +114,7 @@ struct Driver {
     run_id: Option<String>,
     /// All addresses for the first connection, and the first suitable address later.
     connect_to: ConnectTo,
-    /// The last logged reason for having no connection. The same reason is logged once, so a server that is down for a
+    /// The last logged reason for a failed connection. The same reason is logged once, so a server that is down for a
     /// night causes one line, not one a second.
     logged: String,
 }
@@ -129,15 +127,14 @@ impl Driver {
     }
 
     /// Waits for the end of the driver's `task`. Restarts the driver on the library's thread if its runtime has ended
-    /// or the driver has panicked. A panic moves the driver too, because connecting panics on a runtime without
-    /// sockets.
+    /// or it has panicked. A panic moves it too, because connecting panics on a runtime without sockets.
     async fn keep(of: Arc<Mutex<Self>>, mut task: JoinSet<Option<()>>, mut is_library: bool) {
         loop {
             let has_ended = matches!(task.join_next().await, Some(Ok(Some(()))));
             let mut driver = of.lock().await;
             driver.check.node_check.unreachable();
             if has_ended || is_library {
-                // Answer all callers, because no driver serves them now.
+                // Answer all callers, because their driver has ended.
                 driver.inbox.close(&not_connected(STOPPED));
             }
             if has_ended || is_library && driver.has_ended_within(RESTART_PAUSE).await {
@@ -157,8 +154,7 @@ impl Driver {
             };
             self.check.node_check.unreachable();
             let reason = error.to_string();
-            // Only a written line counts as logged. If the throttle holds the line back, the next failed attempt tries
-            // to log it again.
+            // Remember only a written line. If the throttle held it back, the next failed attempt logs it.
             if self.logged != reason
                 && log_node!(
                     self.inbox.log,
@@ -195,8 +191,7 @@ impl Driver {
         // An accepted replica ends its connection at each call. Log these lines only for its first connection.
         if self.logged != IS_REPLICA || !facts.is_replica() {
             let log = &self.inbox.log;
-            // The gate is still open if only the driver's runtime has ended. The node was fine then, so there is
-            // nothing to log.
+            // The gate is still open if only the driver's runtime has ended. The node was fine then: log nothing.
             if !self.inbox.is_open() {
                 log_node!(log, INFO, "node connected", server = %self.address, at = %server);
             }
@@ -211,8 +206,7 @@ impl Driver {
         actor.serve(replaced).await
     }
 
-    /// Logs a warning if the server has another `run_id` than before. With a restart check, the check logs this
-    /// instead.
+    /// Warns if the server has another `run_id` than before. A restart check logs this by its own rules.
     fn compare(&mut self, run_id: Option<String>) {
         let Some(run_id) = run_id else { return };
         let before = self.run_id.replace(run_id);
@@ -249,7 +243,7 @@ impl Driver {
         );
         let connected = connected.await.map_err(|error| {
             if self.address.fails_over() {
-                // Name the master, because the node's address does not show which server it is.
+                // Name the master, which the node's address leaves open.
                 return NodeError::unsent(error.kind(), format!("master {server}: {error}"));
             }
             error
@@ -262,7 +256,7 @@ impl Driver {
         let facts = &connected.greeting.facts;
         let is_alone = self.role == ServerRole::Alone;
         if !is_alone && facts.is_replica() {
-            // A failover is under way: connect again, but do not refuse the server.
+            // A failover is under way: this error is temporary, and the driver connects again.
             let detail = format!("{server} was named as the master, and is a replica");
             return Err(not_connected(detail));
         }
