@@ -62,7 +62,7 @@ impl Ours {
         patience: Duration,
     ) -> Result<Lease, String> {
         let mut request = Request::new(key).kind(kind).ttl(held::TTL);
-        request.retry.limit = RetryLimit::Wait(patience);
+        request.retry_limit = RetryLimit::Wait(patience);
         self.try_to_acquire(&request).await
     }
 

@@ -168,7 +168,7 @@ impl Locks for OnRedis {
         match self {
             Self::Ours(ours, is_fenced) => {
                 let mut request = Request::new(key).ttl(TTL);
-                request.retry.limit = RetryLimit::Wait(PATIENCE);
+                request.retry_limit = RetryLimit::Wait(PATIENCE);
                 request.fencing = *is_fenced;
                 ours.try_to_acquire(&request).await.map(Held::Ours)
             }

@@ -42,7 +42,7 @@ pub(crate) use readers_writers::COMMANDS;
 pub enum Kind {
     /// The holder is the only one. The lock takes no part in the order of any other kind.
     #[default]
-    Exclusive,
+    Plain,
     /// The resource has this number of permits, and each holder has one of them. The key of the first permit is
     /// that of the plain lock.
     Permits(u16),
@@ -58,7 +58,7 @@ impl Kind {
     /// Returns the calls and the meaning of their replies, for one acquisition.
     pub(crate) fn protocol(self, args: &ProtocolArgs<'_>) -> Arc<dyn LockProtocol> {
         match self {
-            Self::Exclusive => Arc::new(Exclusive::new(args)),
+            Self::Plain => Arc::new(Exclusive::new(args)),
             Self::Permits(1) => Arc::new(Exclusive::new(args).one_of(args.keys.clone(), 0)),
             Self::Permits(count) => Arc::new(AnyPermit::new(count, args)),
             Self::Read => Arc::new(Reader::new(args)),
@@ -74,7 +74,7 @@ impl Kind {
         once_per: Option<Duration>,
     ) -> Result<(), Invalid> {
         match self {
-            Self::Exclusive => Ok(()),
+            Self::Plain => Ok(()),
             Self::Permits(count) => permits::check(count, resource, has_fencing, once_per),
             Self::Read => readers_writers::check(resource, once_per),
             Self::Write => readers_writers::check(resource, None),
@@ -84,7 +84,7 @@ impl Kind {
     /// Returns the kind as the nodes see it: one permit is the plain lock.
     pub(crate) fn on_nodes(self) -> Self {
         if self == Self::Permits(1) {
-            return Self::Exclusive;
+            return Self::Plain;
         }
         self
     }
@@ -98,7 +98,7 @@ impl Kind {
     /// Returns the kind in a word, as a label of a metric.
     pub fn label(self) -> &'static str {
         match self.on_nodes() {
-            Self::Exclusive => "plain",
+            Self::Plain => "plain",
             Self::Permits(_) => "permits",
             Self::Read => "read",
             Self::Write => "write",
@@ -109,7 +109,7 @@ impl Kind {
     /// what the call wants.
     pub fn covers(self, wanted: Self) -> bool {
         let (has, wanted) = (self.on_nodes(), wanted.on_nodes());
-        let is_alone = matches!(has, Self::Exclusive | Self::Write);
+        let is_alone = matches!(has, Self::Plain | Self::Write);
         has == wanted || is_alone && !matches!(wanted, Self::Permits(_))
     }
 }
@@ -117,7 +117,7 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exclusive => f.write_str("a plain lock"),
+            Self::Plain => f.write_str("a plain lock"),
             Self::Permits(count) => write!(f, "one of {count} permits"),
             Self::Read => f.write_str("a read lock"),
             Self::Write => f.write_str("a write lock"),

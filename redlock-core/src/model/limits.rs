@@ -26,46 +26,43 @@ pub const DEFAULT_CLOCK_DRIFT_FACTOR: f64 = 0.01;
 /// The least validity of a lock that sets none.
 pub const DEFAULT_MIN_VALIDITY: Duration = Duration::ZERO;
 
-/// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
-/// has passed.
+/// The longest time for which a lock is held, by renewals of its lease. A renewal is sent each time that a third of
+/// the validity has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Renewal {
-    /// The ttl is final.
+pub enum MaxHold {
+    /// The lease is not renewed: the lock is held for its ttl at most.
     #[default]
-    Never,
-    /// Until the lock has been held for this time, counted from the attempt that won.
+    Ttl,
+    /// The lease is renewed until the lock has been held for this time, counted from the attempt that won.
     For(Duration),
-    /// For as long as the holder keeps the lock.
+    /// The lease is renewed for as long as the holder keeps the lock.
     Unlimited,
 }
 
-impl From<Duration> for Renewal {
+impl From<Duration> for MaxHold {
     fn from(held: Duration) -> Self {
         Self::For(held)
     }
 }
 
-/// The limit of retries, and the pause between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
-    /// When to give up.
-    pub limit: RetryLimit,
-    /// The pause between attempts is random: between half of this and this.
-    pub delay: Duration,
-}
-
-/// When to give up.
+/// The limit at which a caller gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RetryLimit {
-    /// The number of retries after the first attempt.
+    /// The caller makes this number of retries after the first attempt.
     Count(u32),
-    /// The time since the first attempt began. A hard bound. The time is for a holder: the
-    /// caller gives up earlier if no majority of the nodes answers two retries in a row.
+    /// The caller tries for this time from the start of its first attempt, which is a hard bound. If no majority of the
+    /// nodes answers two retries in a row, the caller gives up earlier.
     Wait(Duration),
-    /// Never, also if no majority of the nodes answers.
+    /// The caller tries until it has the lock, even while no majority of the nodes answers.
     Forever,
+}
+
+impl From<u32> for RetryLimit {
+    fn from(count: u32) -> Self {
+        Self::Count(count)
+    }
 }
 
 /// Returns the drift allowance of a ttl: the clocks of client and node may differ by `factor`, and Redis expires keys

@@ -179,7 +179,7 @@ impl Election {
     /// Sets further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`. The others are
     /// the election's own, and [`run`](Self::run) refuses them: it waits for ever, renews the lease without
     /// limit, asks for a fencing token, cuts the body off when the office is lost, and has one leader at a
-    /// time, which `permits` and `mode` would change.
+    /// time, which `permits` and `kind` would change.
     ///
     /// ```
     /// use std::time::Duration;

@@ -9,7 +9,7 @@ use redlock_core::error::LeaseEnd;
 use redlock_core::request::Note;
 
 use crate::error::{LockError, LockErrorKind, RegistryContext};
-use crate::parameters::{Mode, check_ttl};
+use crate::parameters::{Kind, check_ttl};
 use crate::site::Site;
 
 /// Observes a lease, and extends it. A clone may be kept: after the end of the lease it has no effect.
@@ -142,21 +142,21 @@ impl LeaseHandle {
         self.core.permit()
     }
 
-    /// Returns the mode of the holder: reading or writing. `None` for a lock without a mode.
+    /// Returns the kind of the lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
     /// # let redlock = redlock_runtime::Redlock::start(config).await?;
     /// # let _entered = redlock.registry().enter();
-    /// use redlock_runtime::parameters::Mode;
+    /// use redlock_runtime::parameters::Kind;
     ///
-    /// let lease = redlock_runtime::lock("report:7").mode(Mode::Read).acquire().await?;
-    /// assert_eq!(lease.mode(), Some(Mode::Read));
+    /// let lease = redlock_runtime::lock("report:7").kind(Kind::Read).acquire().await?;
+    /// assert_eq!(lease.kind(), Kind::Read);
     /// # Ok(()) }
     /// ```
-    pub fn mode(&self) -> Option<Mode> {
-        Mode::of(self.core.kind())
+    pub fn kind(&self) -> Kind {
+        self.core.kind()
     }
 
     /// Lets the lock live for at least `ttl` from now. Never shortens it.

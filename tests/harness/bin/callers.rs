@@ -39,7 +39,7 @@ async fn main() {
     let nodes = connect(args, &io).await;
     let settings = Settings::default().node_timeout(NODE_TIMEOUT);
     let mut request = Request::new("r").kind(kind).ttl(TTL);
-    request.retry.limit = RetryLimit::Forever;
+    request.retry_limit = RetryLimit::Forever;
     let caller = Caller {
         client: Client::with_settings(io.environment(), settings),
         nodes,

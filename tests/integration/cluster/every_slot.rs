@@ -62,7 +62,7 @@ async fn a_name_whose_braces_part_the_keys_of_a_lock_is_refused() {
         (fenced, "fencing"),
         (job, "`once_per`"),
         (stray().kind(Kind::Permits(2)), "`permits`"),
-        (stray().kind(Kind::Read), "`mode`"),
+        (stray().kind(Kind::Read), "`kind`"),
     ] {
         let refused = client().acquire(&set, &request).await.unwrap_err();
         let text = refused.to_string();

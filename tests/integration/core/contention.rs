@@ -124,8 +124,8 @@ async fn a_waiting_budget_is_used_up_also_without_a_delay() {
     let (nodes, set) = start(1).await;
     nodes[0].set("r", "someone", Some(Duration::from_millis(100)));
     let mut request = once("r");
-    request.retry.limit = RetryLimit::Wait(SOON);
-    request.retry.delay = Duration::ZERO;
+    request.retry_limit = RetryLimit::Wait(SOON);
+    request.retry_delay = Duration::ZERO;
     drop(client().acquire(&set, &request).await.unwrap());
 }
 
@@ -140,7 +140,7 @@ async fn an_attempt_that_nobody_won_is_tried_again_if_asked_for() {
             }
         }
         let mut request = once("r");
-        request.retry.delay = Duration::from_millis(1);
+        request.retry_delay = Duration::from_millis(1);
         request.split_retries = splits;
         match client().acquire(&set, &request).await.unwrap_err() {
             AcquireError::Contended(contended) => contended.attempts,

@@ -108,7 +108,7 @@ pub(crate) async fn start(n: usize) -> (Nodes, NodeSet) {
 
 /// One attempt, so that a refusal is an answer and not a wait.
 pub(crate) fn once(resource: impl Into<Resource>) -> Request {
-    Request::new(resource).retries(0)
+    Request::new(resource).retry_limit(0)
 }
 
 pub(crate) type Acquiring = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>> + Send>>;

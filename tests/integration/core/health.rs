@@ -87,6 +87,6 @@ async fn an_idle_connection_that_died_in_silence_is_replaced() {
     until_voting(&set[0], true).await;
     // This node's timeouts are so short that on a busy machine they pass without a fault, too.
     let mut request = once("r");
-    request.retry.limit = RetryLimit::Wait(SOON);
+    request.retry_limit = RetryLimit::Wait(SOON);
     drop(client().acquire(&set, &request).await.unwrap());
 }

@@ -15,8 +15,8 @@ const TTL: Duration = Duration::from_secs(300);
 
 /// Nobody tries again by itself: what ends the wait is a report of the nodes.
 fn woken(request: Request) -> Request {
-    let mut request = request.retries(1);
-    request.retry.delay = Duration::from_secs(3600);
+    let mut request = request.retry_limit(1);
+    request.retry_delay = Duration::from_secs(3600);
     request
 }
 
@@ -68,7 +68,7 @@ async fn readers_and_writers(set: &NodeSet, base: &str, fencing: bool) {
     };
     let first = client().acquire(set, &request(Kind::Read)).await.unwrap();
     let second = client().acquire(set, &request(Kind::Read)).await.unwrap();
-    for kind in [Kind::Write, Kind::Exclusive] {
+    for kind in [Kind::Write, Kind::Plain] {
         let (obstacle, text) = refused(set, &request(kind)).await;
         assert_eq!(obstacle, Obstacle::Readers, "{text}");
     }

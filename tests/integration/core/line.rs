@@ -16,8 +16,8 @@ const AN_HOUR: Duration = Duration::from_secs(60 * 60);
 /// of its ttl, which is longer than a test takes.
 fn waiting(fencing: bool) -> Request {
     let mut request = Request::new("r").ttl(AN_HOUR);
-    request.retry.limit = RetryLimit::Forever;
-    request.retry.delay = AN_HOUR;
+    request.retry_limit = RetryLimit::Forever;
+    request.retry_delay = AN_HOUR;
     request.fencing = fencing;
     request
 }

@@ -126,7 +126,7 @@ async fn who_waited_for_the_run_sees_it_under_the_lock() {
         let mut lease = first.acquire(&set, &hourly("r")).await.unwrap();
         // Two of another process, in line behind each other, and one of the same process.
         let mut waiting = hourly("r");
-        waiting.retry.limit = RetryLimit::Wait(SOON);
+        waiting.retry_limit = RetryLimit::Wait(SOON);
         let second = client();
         let behind = [&second, &second, &first]
             .map(|client| tokio::spawn(stand_in_line(client, &set, &waiting)));

@@ -56,7 +56,7 @@ async fn an_acquisition_dropped_at_any_await_leaves_no_key(n: usize) {
 /// Returns a request for each way in which a client acquires.
 fn requests() -> Vec<Request> {
     let mut requests = Vec::new();
-    for kind in [Kind::Exclusive, Kind::Read, Kind::Write] {
+    for kind in [Kind::Plain, Kind::Read, Kind::Write] {
         for fencing in [false, true] {
             let mut request = once("r").kind(kind);
             request.fencing = fencing;
@@ -107,8 +107,8 @@ async fn a_refused_acquisition_dropped_at_any_await_leaves_the_holder(n: usize) 
             if polls >= ENOUGH && completed > 0 {
                 break;
             }
-            let mut request = once("held").retries(1);
-            request.retry.delay = Duration::from_millis(2);
+            let mut request = once("held").retry_limit(1);
+            request.retry_delay = Duration::from_millis(2);
             // With the first node frozen, what it says is not waited for.
             let client = impatient();
             if let Some(refused) = drop_after(polls, client.acquire(set, &request)).await {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_inspect::Document;
-use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::parameters::{LockOptions, Kind};
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{LockError, Resource, election, lock, redlock};
 use serde_json::{Value, json};
@@ -97,13 +97,13 @@ async fn the_mode_and_the_permit_of_a_lock_are_shown() {
     for (options, mode, permit, shown) in [
         (options().permits(1), Value::Null, json!(0), "permit 0"),
         (
-            options().mode(Mode::Read),
+            options().kind(Kind::Read),
             json!("read"),
             Value::Null,
             "<small>reads</small>",
         ),
         (
-            options().mode(Mode::Write),
+            options().kind(Kind::Write),
             json!("write"),
             Value::Null,
             "<small>writes</small>",

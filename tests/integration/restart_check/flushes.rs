@@ -79,7 +79,7 @@ async fn a_check_is_made_on_a_busy_connection_too() {
 
 #[tokio::test]
 async fn a_fenced_acquisition_finds_a_flush_at_once() {
-    for kind in [Kind::Exclusive, Kind::Read, Kind::Write] {
+    for kind in [Kind::Plain, Kind::Read, Kind::Write] {
         finds_a_flush_at_once(kind).await;
     }
 }

@@ -152,8 +152,8 @@ async fn is_told(node: &RedisNode, set: &Set, url: &str) -> bool {
     let other = connected(url).await.node_set();
     let lease = client().acquire(&set.node_set(), &once("shop:r")).await;
     let lease = lease.unwrap();
-    let mut request = once("shop:r").retries(1);
-    request.retry.delay = Duration::from_secs(3600);
+    let mut request = once("shop:r").retry_limit(1);
+    request.retry_delay = Duration::from_secs(3600);
     let waiting = tokio::spawn(async move { client().acquire(&other, &request).await });
     let told = eventually("a watch, or its refusal", SOON, || async {
         match (node.info("cmdstat_client|caching"), denials(node)) {

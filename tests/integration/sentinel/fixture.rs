@@ -18,7 +18,7 @@ pub(crate) const MAX_TTL: Duration = Duration::from_secs(300);
 
 /// One attempt, for a lease that does not end by itself.
 pub(crate) fn once(resource: &str) -> Request {
-    Request::new(resource).ttl(MAX_TTL).retries(0)
+    Request::new(resource).ttl(MAX_TTL).retry_limit(0)
 }
 
 /// Returns options for servers or sentinels that hang: an attempt to connect to one ends soon, and then there

@@ -12,8 +12,8 @@ use crate::sentinel::puppet::{Puppet, url};
 fn wait_for(resource: &str, set: &NodeSet) -> JoinHandle<()> {
     let set = set.clone();
     let mut request = once(resource);
-    request.retry.limit = RetryLimit::Forever;
-    request.retry.delay = SOON * 10;
+    request.retry_limit = RetryLimit::Forever;
+    request.retry_delay = SOON * 10;
     tokio::spawn(async move {
         let _ = client().acquire(&set, &request).await;
     })

@@ -35,8 +35,8 @@ pub(super) fn plain() -> Request {
 
 /// The same, waiting for ever. Its pauses are long: what ends them early is a report of a node.
 pub(super) fn patiently(mut request: Request) -> Request {
-    request.retry.limit = RetryLimit::Forever;
-    request.retry.delay = Duration::from_secs(3);
+    request.retry_limit = RetryLimit::Forever;
+    request.retry_delay = Duration::from_secs(3);
     request
 }
 

@@ -28,7 +28,7 @@ struct Scene {
 
 fn waits(kind: Kind) -> Request {
     let mut request = Request::new("r").kind(kind).ttl(TTL);
-    request.retry.limit = RetryLimit::Forever;
+    request.retry_limit = RetryLimit::Forever;
     request
 }
 

@@ -56,7 +56,7 @@ async fn requests_that_overfill_the_socket_are_all_served() {
                 let part = |n: usize| format!("{caller}/{n}/{}", "x".repeat(1000));
                 let request = Request::new([0, 1, 2, 3, 4, 5, 6, 7].map(part));
                 // A node is never waited for longer than a quarter of this.
-                let request = request.ttl(SOON * 20).retries(0);
+                let request = request.ttl(SOON * 20).retry_limit(0);
                 let (client, set) = (client.clone(), set.clone());
                 Box::pin(async move { client.acquire(&set, &request).await })
             })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::parameters::{Kind, LockOptions};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, lock, redlock};
 use redlock_tests::drop_after;
@@ -209,13 +209,13 @@ async fn the_mode_and_the_permit_of_a_lock_are_on_both_spans() {
         ("spans: plain", options(), None, None),
         (
             "spans: reads",
-            options().mode(Mode::Read),
+            options().kind(Kind::Read),
             Some("read"),
             None,
         ),
         (
             "spans: writes",
-            options().mode(Mode::Write),
+            options().kind(Kind::Write),
             Some("write"),
             None,
         ),
@@ -225,7 +225,7 @@ async fn the_mode_and_the_permit_of_a_lock_are_on_both_spans() {
         run.await.unwrap();
         for name in ["redlock.acquire", "redlock.hold"] {
             let (span, _) = told.span(name, resource);
-            assert_eq!(span.get("redlock.mode"), mode, "{name} of {resource}");
+            assert_eq!(span.get("redlock.kind"), mode, "{name} of {resource}");
             assert_eq!(span.get("redlock.permit"), permit, "{name} of {resource}");
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use redlock_core::env::{Clock as _, Sleep};
 use redlock_core::error::AcquireError;
-use redlock_core::request::{Kind, Renewal, Retry, RetryLimit};
+use redlock_core::request::{Kind, MaxHold, Retry, RetryLimit};
 use redlock_core::{Lease, Request, Resource};
 
 use super::{SimulatedClient, grown, name};
@@ -69,9 +69,9 @@ impl SimulatedClient {
             request.min_validity = request.ttl / 2;
         }
         request.renewal = match random.below(4) {
-            0 => Renewal::Unlimited,
-            1 => Renewal::For(request.ttl * 3),
-            _ => Renewal::Never,
+            0 => MaxHold::Unlimited,
+            1 => MaxHold::For(request.ttl * 3),
+            _ => MaxHold::Ttl,
         };
         if random.below(8) == 0 {
             request.split_retries = 2;
@@ -87,13 +87,13 @@ impl SimulatedClient {
             return request;
         }
         let (read, write) = (Kind::Read, Kind::Write);
-        request.kind = random.pick(&[read, read, read, write, write, Kind::Exclusive]);
+        request.kind = random.pick(&[read, read, read, write, write, Kind::Plain]);
         request
     }
 
     /// The kind of all locks.
     pub(super) fn kind(&self) -> Kind {
-        self.settings.permits.map_or(Kind::Exclusive, Kind::Permits)
+        self.settings.permits.map_or(Kind::Plain, Kind::Permits)
     }
 
     /// One like most others in a crowd.
@@ -120,10 +120,10 @@ impl SimulatedClient {
     /// what the nodes say to another caller, and may be given the turn yet.
     fn bound(request: &Request) -> Duration {
         let timeout = DEFAULT_NODE_TIMEOUT.min(request.ttl / 4);
-        match request.retry.limit {
+        match request.retry_limit {
             RetryLimit::Wait(budget) => budget,
             RetryLimit::Count(retries) => {
-                let pause = request.retry.delay.max(Duration::from_millis(1));
+                let pause = request.retry_delay.max(Duration::from_millis(1));
                 let in_line = DEFAULT_NODE_TIMEOUT * 3 + LONGEST_BREAK;
                 let retries = retries + request.split_retries;
                 (timeout + pause) * retries + in_line + timeout * 3

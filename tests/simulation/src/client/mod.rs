@@ -145,7 +145,7 @@ impl SimulatedClient {
                 request.fencing = me.settings.misset > 0;
                 request.kind = me.kind();
                 if me.history.rules.sharing {
-                    let kinds = [Kind::Read, Kind::Write, Kind::Exclusive];
+                    let kinds = [Kind::Read, Kind::Write, Kind::Plain];
                     request.kind = kinds[me.id % kinds.len()];
                 }
                 request.retry = Retry {
