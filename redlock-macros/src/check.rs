@@ -184,8 +184,7 @@ fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, error
         if has_several_names {
             errors.under(
                 kind,
-                "readers and writers share one name; lock several names without a `kind`, or what they have \
-                 in common",
+                "readers and writers share one name; leave `kind` out, or lock what the names have in common",
             );
         }
         if let Some(PlainValue::Variant(["Kind", "Read"])) = values.get(Key::Kind)

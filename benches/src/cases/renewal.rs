@@ -100,8 +100,9 @@ pub fn renewal(
 async fn held(ours: &Ours, count: usize) -> Vec<Lease> {
     let mut leases = Vec::with_capacity(count);
     for number in 0..count {
-        let mut request = Request::new(format!("bench:renewal:{number}")).ttl(TTL);
-        request.renewal = MaxHold::Unlimited;
+        let request = Request::new(format!("bench:renewal:{number}"))
+            .ttl(TTL)
+            .max_hold(MaxHold::Unlimited);
         leases.push(ours.acquire(&request).await);
     }
     leases

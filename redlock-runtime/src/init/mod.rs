@@ -49,7 +49,7 @@ pub use redlock::Redlock;
 /// that cannot be made, default values outside the limits,
 /// a function that names a pool which is not configured, or a ttl above `max_ttl`, an override
 /// that fits no function or several, default pools that refuse the login or the database if the others are no majority,
-/// a function with a `kind` whose pools do not allow it, and a registry that is running already.
+/// a reader or a writer whose pools do not allow it, and a registry that is running already.
 ///
 /// # Cancellation
 /// Dropping the future starts nothing.

@@ -121,10 +121,10 @@ async fn until_tracked(onlookers: &mut [Onlooker], keys: u64) {
 
 /// Waits for ever, and by itself asks again in an hour only.
 fn waiting(resource: &str) -> Request {
-    let mut request = Request::new(resource).ttl(AN_HOUR);
-    request.retry_limit = RetryLimit::Forever;
-    request.retry_delay = AN_HOUR;
-    request
+    Request::new(resource)
+        .ttl(AN_HOUR)
+        .retry_limit(RetryLimit::Forever)
+        .retry_delay(AN_HOUR)
 }
 
 type Callers = JoinSet<Lease>;

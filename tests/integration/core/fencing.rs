@@ -14,9 +14,7 @@ use crate::core::still_clock::StillClock;
 const COUNTER: &str = "redlock:fence:{r}";
 
 fn fenced(resource: impl Into<Resource>) -> Request {
-    let mut request = Request::new(resource).retry_limit(0);
-    request.fencing = true;
-    request
+    Request::new(resource).retry_limit(0).fencing(true)
 }
 
 fn token(lease: &Lease) -> u64 {

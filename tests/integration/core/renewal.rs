@@ -14,9 +14,7 @@ use crate::core::still_clock::StillClock;
 const TTL: Duration = Duration::from_secs(60);
 
 fn renewed(renewal: MaxHold) -> Request {
-    let mut request = once("r").ttl(TTL);
-    request.renewal = renewal;
-    request
+    once("r").ttl(TTL).max_hold(renewal)
 }
 
 #[tokio::test]

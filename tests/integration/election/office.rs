@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use redlock_runtime::election::Election;
-use redlock_runtime::parameters::{LockOptions, Kind};
+use redlock_runtime::parameters::{Kind, LockOptions};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, lock};
 use redlock_tests::drop_after;

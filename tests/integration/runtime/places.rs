@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::parameters::{LockOptions, Kind};
+use redlock_runtime::parameters::{Kind, LockOptions};
 use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, wait_until};
 

@@ -68,7 +68,7 @@ async fn a_call_that_only_has_to_let_others_go_first_is_told_whom() {
             "`r` is left to readers that a writer kept out; gave up after 1 attempt",
         ),
     ];
-    for (command, mode, expected) in expected {
+    for (command, kind, expected) in expected {
         for node in &nodes {
             node.command(command);
         }

@@ -53,8 +53,10 @@ async fn the_prefix_of_pottery_is_no_reserved_name() {
         let refused = ours.attempt(name, Kind::Plain).await;
         assert!(matches!(refused, Err(AcquireError::Invalid(_))), "{name}");
     }
-    let mut request = Request::new("order:1").ttl(TTL).retry_limit(0);
-    request.fencing = true;
+    let request = Request::new("order:1")
+        .ttl(TTL)
+        .retry_limit(0)
+        .fencing(true);
     let mut last = None;
     for _ in 0..3 {
         let lease = ours

@@ -70,8 +70,10 @@ impl Ours {
 
     /// Waits for the lock.
     pub(crate) async fn waited(&self, key: &str, kind: Kind) -> Lease {
-        let mut request = Request::new(key).ttl(TTL).kind(kind);
-        request.retry_limit = RetryLimit::Forever;
+        let request = Request::new(key)
+            .ttl(TTL)
+            .kind(kind)
+            .retry_limit(RetryLimit::Forever);
         let lease = self.client.acquire(&self.nodes, &request).await;
         lease.unwrap_or_else(|error| panic!("`{key}`, {kind:?}: {error}"))
     }

@@ -80,17 +80,17 @@ async fn retries_clear_the_wait_of_the_attribute_and_the_reverse() {
 }
 
 #[tokio::test]
-async fn an_override_gives_a_function_permits_or_a_mode() {
+async fn an_override_gives_a_function_another_kind() {
     let site = SiteConfig::new;
-    for (site, mode, has_permit) in [
-        (site(), None, false),
-        (site().permits(3), None, true),
+    for (site, kind, has_permit) in [
+        (site(), Kind::Plain, false),
+        (site().permits(3), Kind::Permits(3), true),
         (site().kind(Kind::Read), Kind::Read, false),
         (site().kind(Kind::Write), Kind::Write, false),
     ] {
         let _locks = overridden("overrides::shop::kind", site);
         let (found, permit) = shop::kind().await.unwrap();
-        assert_eq!((found, permit.is_some()), (mode, has_permit));
+        assert_eq!((found, permit.is_some()), (kind, has_permit));
     }
     // Above what the attribute says.
     let _locks = overridden("overrides::shop::writes", site().kind(Kind::Read));

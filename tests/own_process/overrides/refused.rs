@@ -149,7 +149,7 @@ async fn permits_and_modes_of_several_names_are_refused_at_start() {
         (
             SiteConfig::new().kind(Kind::Write),
             "the resource `from:{from} + to:{to}` has several names, and readers and writers share one \
-             name only; lock the names without a `kind`, or what they have in common",
+             name only; leave `kind` out, or lock what the names have in common",
         ),
     ] {
         let text = problem(of("overrides::shop::both", site)).await;

@@ -18,12 +18,12 @@ pub(crate) async fn charge_for(ttl: Duration) -> Result<(), LockError> {
 }
 
 #[redlock(resource = "of a kind", retry_count = 0, guard = lease)]
-pub(crate) async fn kind() -> Result<(Option<Mode>, Option<u16>), LockError> {
+pub(crate) async fn kind() -> Result<(Kind, Option<u16>), LockError> {
     Ok((lease.kind(), lease.permit()))
 }
 
 #[redlock(resource = "writes", kind = "write", guard = lease)]
-pub(crate) async fn writes() -> Result<Option<Mode>, LockError> {
+pub(crate) async fn writes() -> Result<Kind, LockError> {
     Ok(lease.kind())
 }
 

@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How the writer asks.
 const WRITERS: [(&str, LockKind); 2] = [
     ("kind = \"write\"", LockKind::Write),
-    ("without mode", LockKind::Exclusive),
+    ("the plain lock", LockKind::Plain),
 ];
 
 /// What the writer's turn amounts to.

@@ -74,7 +74,7 @@ pub(super) fn check(resource: &Resource, once_per: Option<Duration>) -> Result<(
     if resource.names().len() > 1 {
         return Err(Invalid::new(format!(
             "the resource `{resource}` has several names, and readers and writers share one name only; \
-             lock the names without a `kind`, or what they have in common",
+             leave `kind` out, or lock what the names have in common",
         )));
     }
     if once_per.is_some() {

@@ -110,10 +110,10 @@ async fn all_excluded_get_in(held: Held, set: &NodeSet, when: &str) {
 }
 
 /// Tries again until it is in.
-fn waiting(mut request: Request) -> Request {
-    request.retry_limit = RetryLimit::Wait(SOON);
-    request.retry_delay = Duration::from_millis(10);
+fn waiting(request: Request) -> Request {
     request
+        .retry_limit(RetryLimit::Wait(SOON))
+        .retry_delay(Duration::from_millis(10))
 }
 
 async fn extend(held: Held, leases: &[Lease], when: &str) {

@@ -120,12 +120,11 @@ impl History {
             // Each release of a permit in its process is a reason to ask.
             return;
         }
-        let retry = &this.request.retry;
         let waited = on_clock(&this.clock, this.came_at, now);
-        let pauses = if let RetryLimit::Count(retries) = retry.limit {
+        let pauses = if let RetryLimit::Count(retries) = this.request.retry_limit {
             retries
         } else {
-            let pause = (retry.delay / 2).max(Duration::from_millis(1));
+            let pause = (this.request.retry_delay / 2).max(Duration::from_millis(1));
             u32::try_from(waited.as_nanos() / pause.as_nanos()).unwrap_or(u32::MAX)
         };
         let most = pauses
