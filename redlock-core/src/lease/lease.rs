@@ -9,7 +9,7 @@ use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, TooLate, Unavailable};
 use crate::io_thread::share_woken_tasks;
-use crate::model::limits::{Renewal, validity_of};
+use crate::model::limits::{MaxHold, validity_of};
 use crate::process::is_forked;
 use crate::request::Request;
 use crate::waiting::ClaimOutcome;
@@ -80,10 +80,10 @@ impl Lease {
         renewed_from: Moment,
     ) {
         self.run = request.once_per.map(|period| JobRun::new(period, began));
-        let max_hold = match request.renewal {
-            Renewal::Never => return,
-            Renewal::For(held) => held,
-            Renewal::Unlimited => Duration::MAX,
+        let max_hold = match request.max_hold {
+            MaxHold::Ttl => return,
+            MaxHold::For(held) => held,
+            MaxHold::Unlimited => Duration::MAX,
         };
         let renewed = RenewedLease {
             shared: Arc::clone(&self.shared),
@@ -124,7 +124,7 @@ impl Lease {
         let whole = validity_of(request.ttl, request.clock_drift_factor);
         let wanted = (whole / 10 * 9).max(request.min_validity);
         let (all, node_timeout) = (self.nodes().len(), shared.context().node_timeout);
-        let mut budget = RetryBudget::new(environment, &request.retry, node_timeout);
+        let mut budget = RetryBudget::new(environment, request, node_timeout);
         while self.validity() < wanted {
             let timeout = budget.begin_attempt(environment.now(), request.ttl).timeout;
             let extended = run_extension(&shared, request.ttl, timeout).await;
