@@ -1,4 +1,4 @@
-//! The state of a lease, which its holders and handles share.
+//! The state of a lease, which its holders and handles share, and its changes.
 #![doc = include_str!("life_of_a_lease.md")]
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::waiting::{ClaimOutcome, LineKey, Turn};
 use super::body::BodyWakers;
 use super::{ClientParts, ObserveExtensions, OnLost};
 
-/// A lease as its holders and handles share it. Only methods of this type change the state.
+/// A lease as its holders and handles share it. Only methods of this type read and change the state.
 pub(crate) struct LeaseShared {
     pub(super) parts: Arc<ClientParts>,
     pub(super) claim: Arc<Claim>,
