@@ -292,8 +292,8 @@ impl LeaseShared {
         waker: &Waker,
         policy: OnLost,
     ) -> Result<Moment, LeaseEnd> {
-        // Declared before the guard, so that it is dropped after the mutex is unlocked. The waker may be the last
-        // handle of its task.
+        // This variable is declared before the guard, so that the waker is dropped after the mutex is unlocked. The
+        // waker may be the last handle of its task.
         let _earlier;
         let mut state = self.state.lock();
         _earlier = state.bodies.register(number, waker);
