@@ -154,8 +154,8 @@ impl Lease {
 
     /// Makes every node remember this holder's run. Callers with a [`once_per`](Request::once_per) are then refused
     /// until nine tenths of this holder's period have passed since the run began, but at most for nine tenths of their
-    /// own. If a node remembers another run of this period for longer, it keeps that record. Call it before the
-    /// release, because nodes serve the two in this order.
+    /// own. If a node remembers another run of this period for longer, it keeps that record. Call this before the
+    /// release, because nodes serve the two calls in order.
     ///
     /// Does nothing if nine tenths of the period have passed already, or if the request has no period.
     ///
@@ -167,9 +167,9 @@ impl Lease {
         }
     }
 
-    /// Releases the lock on every node, once the last holder that shares it leaves. Waits until a majority of the
-    /// configured nodes is free of the key, but at most for the node timeout. Never fails: a release that could not be
-    /// delivered is repeated after the reconnection, until the ttl is over.
+    /// Releases the lock on every node, if this is its last holder. Waits until a majority of the configured nodes is
+    /// free of the key, but at most for the node timeout. Never fails: a release that could not be delivered is
+    /// repeated after the reconnection, until the ttl is over.
     ///
     /// # Cancellation
     /// The release is sent at the first poll, or by a drop before that. A later drop only ends the waiting.
