@@ -17,12 +17,12 @@ pub use redlock_core::node::{ClockOffset, LastError, NodeHealth, NodeStatus};
 pub struct PoolHealth {
     /// The pool's name.
     pub pool: String,
-    /// The voting state of the pool. If the pool does not vote, this has the reason.
+    /// The status of the pool: it votes, or it abstains for a reason.
     pub status: NodeStatus,
     /// True if the pool is one of the default pools.
     pub is_default: bool,
-    /// The number of times that this process saw the node possibly forget locks: a restart, a flush, or a step of its
-    /// clock.
+    /// The number of times that the node may have forgotten locks, as far as this process saw: it restarted, was
+    /// flushed, or its clock stepped.
     pub epoch: u32,
     /// The number of leases that use this pool but lack a valid grant from it, because it restarted or did not answer.
     /// The restart of another node may end these leases.

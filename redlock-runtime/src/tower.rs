@@ -1,4 +1,4 @@
-//! Runs each request of a `tower` service under a lock, chosen by the request.
+//! Runs each request of a `tower` service under a lock that depends on the request.
 //!
 //! ```
 //! # #[cfg(feature = "axum")] {
@@ -94,7 +94,7 @@ where
     }
 
     fn call(&mut self, request: R) -> Self::Future {
-        // This service reported that it is ready, so it serves this request. The clone serves the next one.
+        // The present service reported that it is ready, so it serves this request. The clone serves the next one.
         let next = self.inner.clone();
         let mut ready = mem::replace(&mut self.inner, next);
         match (self.lock_of)(&request).into() {

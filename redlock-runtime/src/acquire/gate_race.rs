@@ -15,7 +15,7 @@ use crate::registry::held::HeldTable;
 /// * Dropping the acquisition releases a lock that was won unseen. If the gate closes after a lock was seen, the table
 ///   refuses its entry under the table's mutex.
 /// * A call below a held lease passes a closed gate, because the shutdown waits for the work under that lease.
-///   `is_below` is asked at each poll, because the lease may end while the call waits.
+///   `is_below` is called at each poll, because the lease may end while the call waits.
 /// * The caller drops the acquisition before the value of [`HeldTable::begin_acquisition`]. So when a shutdown finds no
 ///   acquisition in flight, all releases have been sent.
 pub(super) async fn race_gate<T>(

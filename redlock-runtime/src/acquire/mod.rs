@@ -1,4 +1,4 @@
-//! Turns a caller's lock specification into a lease. This is the only way to a lock.
+//! Turns a caller's lock specification into a lease. Every lock is acquired here.
 
 mod gate_race;
 mod reentrancy;
@@ -70,14 +70,14 @@ impl LockSpec {
         }
     }
 
-    /// Specifies a lock whose name is a template. This saves rustc the trait for other values in each annotated
-    /// function.
+    /// Specifies a lock whose name is a template. Other values go through the trait `NamesLock`, which costs rustc more
+    /// in each annotated function.
     pub fn formatted(site: &'static Site, resource: fmt::Arguments<'_>) -> Self {
         Self::new(site, resource.into())
     }
 
-    /// Attaches `text` as the lock's note, which people see. If its `Display` fails, the text written so far is the
-    /// note.
+    /// Attaches `text` as the note that people see when they look at the lock. If its `Display` fails, the text written
+    /// so far is the note.
     pub fn note(mut self, text: fmt::Arguments<'_>) -> Self {
         let mut note = String::new();
         let _ = note.write_fmt(text);
@@ -232,7 +232,7 @@ impl Acquire {
         let epochs = epochs_of(&self.nodes);
         // Ask again at each use, because the outer lease may end while the call waits.
         let is_below = || is_below_held(shared.context.registry);
-        // Declared first and so dropped last: the drops of the acquisition and of the lease send releases before.
+        // Declared first, so that it is dropped after the acquisition and the lease, whose drops send releases.
         let begun = held.begin_acquisition(is_below());
         let _under_way = begun.ok_or(LockErrorKind::ShuttingDown)?;
         let core = race_gate(held, is_below, pin!(self.acquire_core(outer))).await?;
@@ -242,8 +242,8 @@ impl Acquire {
             core.release().await;
             return Err(LockErrorKind::ShuttingDown);
         };
-        // A node may have forgotten the lock after its grant. Only leases in the table hear of that, and this lease was
-        // not there yet, so check the epochs again.
+        // A node may have forgotten the lock after its grant. Only leases in the table are rechecked then, and this
+        // lease was not there yet. So compare the epochs.
         if epochs_of(&self.nodes) != epochs {
             core.recheck();
         }

@@ -2,11 +2,11 @@
 
 use crate::error::LockError;
 
-/// A return type for functions under `#[redlock]`, because a [`LockError`] can be converted to it.
+/// A return type for functions under `#[redlock]`: a [`LockError`] can be converted to it.
 ///
-/// Every `Result<T, E>` with `E: From<LockError>` implements the trait. So `anyhow::Result`, a boxed `dyn Error`
-/// and most error enums work as they are. Implement the trait for a type of your own if the lock error is one of its
-/// values:
+/// Every `Result<T, E>` with `E: From<LockError>` implements the trait. So `anyhow::Result`, a boxed
+/// `dyn Error + Send + Sync` and most error enums work as they are. Implement the trait for a type of your own if the
+/// lock error is one of its values:
 ///
 /// ```
 /// use redlock_runtime::{FromLockError, LockError};
@@ -48,7 +48,7 @@ pub trait FromLockError: Sized {
     }
 }
 
-// With a recommendation, rustc would report `E: From<LockError>` and leave out the notes above.
+// Without this attribute, rustc would report `E: From<LockError>` and leave out the notes above.
 #[diagnostic::do_not_recommend]
 impl<T, E: From<LockError>> FromLockError for Result<T, E> {
     fn from_lock_error(error: LockError) -> Self {

@@ -53,7 +53,7 @@ pub trait FromSkip: Sized {
         true
     }
 
-    /// Returns the value for a refusal: that of a skipped call, or that of the error.
+    /// Returns the value of a refused call: that of a skipped call, or that of the error.
     // Hidden, because only the expansion of the attribute calls it.
     #[doc(hidden)]
     fn from_refusal(error: LockError) -> Self {
@@ -65,7 +65,7 @@ pub trait FromSkip: Sized {
     }
 }
 
-// With a recommendation, rustc would list these types, which the notes above have already.
+// Without this attribute, rustc would list these types, which the notes above already name.
 #[diagnostic::do_not_recommend]
 impl FromSkip for () {
     fn skipped() -> Self {}
@@ -105,12 +105,12 @@ where
     }
 }
 
-/// Logs an error for a return type without a place for errors.
+/// Logs an error, because the return type has no place for it.
 fn log(error: &LockError) {
     let (site, kind) = (error.site().name(), kind_of(error));
     figure!(counter SWALLOWED { site: site, error_type: kind } increment(1));
-    // An error without a registry has no throttle. It is a mistake in the program, so it does not hit all calls at
-    // once.
+    // An error without a registry has no throttle. Such an error is a mistake in the program, so it does not hit all
+    // calls at once.
     log_throttled!(
         target: targets::LOCK, error.throttle(),
         (site, kind),

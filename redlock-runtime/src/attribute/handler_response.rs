@@ -4,8 +4,8 @@
 //! [`HandlerResponse`], which is a response if the body's value is one. If the body's value can carry a lock error, it
 //! is returned as it is, because its author decides how the error looks.
 //!
-//! The choice is made when a handler is compiled. `(&&&probe).__redlock_choose()` calls the method of the first of
-//! these implementations that the probe has. The method's name is unlike any in a user's trait:
+//! The compiler makes the choice for each handler. `(&&&probe).__redlock_choose()` calls the method of the first of
+//! these implementations that the probe has. No trait of a user has a method of this name:
 //!
 //! | trait | implemented for | if the body's value is | the body |
 //! |---|---|---|---|
@@ -29,7 +29,7 @@ pub enum HandlerResponse<T> {
     Refused(LockError),
 }
 
-// With a recommendation, rustc would list this type to people with other return types.
+// Without this attribute, rustc would suggest this type to people with other return types.
 #[diagnostic::do_not_recommend]
 impl<T> FromLockError for HandlerResponse<T> {
     fn from_lock_error(error: LockError) -> Self {
@@ -37,7 +37,7 @@ impl<T> FromLockError for HandlerResponse<T> {
     }
 }
 
-/// A value that carries the type of a body, for the choice.
+/// Stands for the type of a body while the compiler chooses.
 pub struct Probe<F>(PhantomData<fn() -> F>);
 
 impl<F: Future> Probe<F> {
@@ -85,7 +85,7 @@ impl<F> StaysAsItIs for Probe<F> {
 pub mod into_response {
     pub use super::StaysAsItIs;
 
-    /// The trait of axum's responses, which `http/axum.rs` implements.
+    /// Implemented for axum's responses, in `http/axum.rs`.
     pub trait IsResponse {
         fn __redlock_choose(&self) -> super::AsHandlerResponse;
     }
@@ -95,7 +95,7 @@ pub mod into_response {
 pub mod responder {
     pub use super::StaysAsItIs;
 
-    /// The trait of actix's responses, which `http/actix.rs` implements.
+    /// Implemented for actix's responses, in `http/actix.rs`.
     pub trait IsResponse {
         fn __redlock_choose(&self) -> super::AsHandlerResponse;
     }

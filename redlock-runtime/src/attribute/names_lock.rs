@@ -3,7 +3,7 @@
 use redlock_core::Resource;
 
 /// A value that `#[redlock]` accepts for `resource`: any `Into<Resource>`.
-// This trait exists so that rustc says what to write instead.
+// A trait of our own lets rustc say what to write instead.
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` does not name a lock",
     label = "expected text, bytes, or a list of these",

@@ -16,8 +16,8 @@ impl<F> RunsUnderTheLock<F> {
     }
 }
 
-/// Runs the statements before the future, and returns the future. The bound makes the closure an `FnOnce`, so that the
-/// future may keep references to what the closure owns.
+/// Runs the statements that precede the future, and returns the future. The bound makes the closure an `FnOnce`, so
+/// that the future may keep references to what the closure owns.
 pub fn returned<F>(statements: impl FnOnce() -> RunsUnderTheLock<F>) -> F {
     statements().future
 }

@@ -12,13 +12,13 @@ use super::call_state::{CallState, PollBody};
 use crate::error::LockError;
 
 pin_project! {
-    /// A call in progress. rustc shows this type's name if the value of the body is not `Send`.
+    /// A call in progress. Compile errors show this name if the value of the body is not `Send`.
     #[must_use = "futures do nothing unless awaited"]
     pub struct KeepsValueUntilRelease<'a, F: Future> {
-        // The first field, so that rustc proves only once that the state is `Send`, instead of again below each nested
+        // Declared first, so that rustc proves only once that the state is `Send`, instead of again below each nested
         // body.
         proof: PhantomData<CallState<'a>>,
-        // Before the state, so that the body is dropped before the lock.
+        // Declared before the state, so that the body is dropped before the lock.
         #[pin]
         body: Body<F>,
         state: CallState<'a>,
@@ -33,7 +33,7 @@ pin_project! {
     }
 }
 
-/// Turns lock errors into return values, and judges the values that a body returns.
+/// Turns lock errors into return values, and says which values of a body count as success.
 pub struct ReturnRules<T> {
     /// Returns the value of a call whose lock was refused, or lost under the body.
     pub from_error: fn(LockError) -> T,
@@ -44,9 +44,10 @@ pub struct ReturnRules<T> {
 /// Runs `body` under the lock of a call.
 ///
 /// The future acquires the lock, polls the body while the lease is valid, and drops the body. Then it releases the
-/// lock, and waits until the next caller could win. If it fails, `rules` turn the error into the output.
+/// lock, and waits until the next caller could win. If the lock is refused or lost, `rules` turn the error into the
+/// output.
 ///
-/// With `once_per`, the nodes remember the run if `rules` call the body's value a success.
+/// With `once_per`, the nodes remember the run if the body's value counts as success by `rules`.
 ///
 /// Dropping the future drops the body first, then sends the release.
 pub fn run_call<F: Future>(
@@ -129,7 +130,7 @@ impl<F: Future> PollBody for BodyForPoll<'_, F> {
 }
 
 pin_project! {
-    /// A body whose value is mapped. An `async` block in its place would store the body twice.
+    /// A future that maps the value of a body. An `async` block in its place would store the body twice.
     #[must_use = "futures do nothing unless awaited"]
     pub(crate) struct MappedBody<B, M> {
         #[pin]

@@ -14,7 +14,7 @@ use crate::lease::{BodyUnderLease, Lease};
 /// The state of one call: its phase and its lease.
 #[must_use]
 pub struct CallState<'a> {
-    // The first field, so that the watch of the lease is dropped before the lease.
+    // Declared first, so that the watch of the lease is dropped before the lease.
     phase: CallPhase,
     lease: KeptLease<'a>,
 }
@@ -31,7 +31,7 @@ enum CallPhase {
     Releasing(Option<Pin<Box<dyn Future<Output = Released> + Send>>>),
 }
 
-/// The slot that keeps the lease of a call: the call's own, or one that the body sees.
+/// The lease of a call, in the call's own slot or in a slot that the body sees.
 struct KeptLease<'a> {
     own: LeaseSlot,
     /// The slot of a body that uses the lease. The caller owns this slot, and drops it after the body.
@@ -50,17 +50,18 @@ pub(super) trait PollBody {
 }
 
 impl<'a> CallState<'a> {
-    /// Begins with a body that requests its lock itself. If the body returns before that, no lock is taken.
+    /// Creates the state of a call whose body requests the lock itself. If the body returns before that, no lock is
+    /// taken.
     pub const fn requesting() -> Self {
         Self::at(CallPhase::Requesting, LeaseSlot::new())
     }
 
-    /// Begins with an acquisition.
+    /// Creates the state of a call that begins with an acquisition.
     pub(crate) fn acquiring(acquisition: AcquireFuture) -> Self {
         Self::at(CallPhase::Acquiring(acquisition), LeaseSlot::new())
     }
 
-    /// Begins with an acquired lease.
+    /// Creates the state of a call that has its lease already.
     pub(super) fn acquired(lease: Lease) -> Self {
         Self::at(CallPhase::Acquired, LeaseSlot::of(lease))
     }
@@ -178,7 +179,7 @@ impl<'a> CallState<'a> {
     }
 }
 
-/// Begins the release, if there is anything to release. The first poll sends it.
+/// Begins the release, if there is anything to release. The first poll of the release sends it.
 fn begin_release(lease: &Lease) -> CallPhase {
     let core = lease.take_for_release();
     CallPhase::Releasing(core.map(|core| Box::pin(core.release()) as _))

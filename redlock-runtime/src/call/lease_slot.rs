@@ -25,7 +25,7 @@ impl LeaseSlot {
         Self { lease }
     }
 
-    /// Stores the lease. The slot serves one call, so this happens once.
+    /// Stores the lease of the one call that the slot serves.
     #[allow(clippy::result_large_err, reason = "a lease is kept either way")]
     pub(super) fn fill(&self, lease: Lease) {
         self.lease.get_or_init(|| Fenced::of(lease));

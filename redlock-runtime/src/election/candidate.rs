@@ -29,9 +29,9 @@ impl Election {
     /// Stands for the office, and runs `body` with a [`Term`] each time this candidate is elected.
     ///
     /// A term ends when the body returns. Then the lock is released, and the candidate waits for two retry delays, so
-    /// that others have their chance, before it stands again. After a term shorter than that, the wait doubles each
-    /// time, up to the ttl. If the office is lost, the body is cut off at its next await, and the candidate stands
-    /// again. The candidate waits while other processes lead, or while too few nodes answer.
+    /// that others have their chance, before it stands again. If a term was shorter than this wait, the next wait is
+    /// twice as long, up to the ttl. If the office is lost, the body is cut off at its next await, and the candidate
+    /// stands again. The candidate waits while other processes lead, or while too few nodes answer.
     ///
     /// The future completes when this process shuts down, or when the candidate [resigns](Self::resign). At a shutdown
     /// the term is asked to end first. Its body is cut off after the grace period.
@@ -53,7 +53,7 @@ impl Election {
     /// ```
     ///
     /// # Errors
-    /// Returns mistakes before the first term: [`NotInitialized`](LockErrorKind::NotInitialized),
+    /// Returns an error for a mistake, before the first term: [`NotInitialized`](LockErrorKind::NotInitialized),
     /// [`UnknownPool`](LockErrorKind::UnknownPool), and [`Invalid`](LockErrorKind::Invalid).
     ///
     /// # Cancellation

@@ -3,7 +3,7 @@
 //! **An election does not promise that there is never more than one leader.** A leader that was stopped for longer than
 //! its lease, or whose last write is delayed, may act for a moment next to its successor. Only a store that checks the
 //! [fencing token](Term::fencing_token) refuses such a write. An election also does not promise that there is a leader
-//! at every moment, or that a chosen candidate is elected. A report of the leader may be out of date when it arrives.
+//! at every moment, or which candidate is elected. A report of the leader may be out of date when it arrives.
 //!
 //! At most one process has the lock of the office from a majority of the nodes. Its body runs, as a *term*, while the
 //! lock is held. The body has ended before the lock is released, and before the process stands again. Losing the office
@@ -13,7 +13,7 @@
 //! * [`Election::run`] stands until the process shuts down, and runs a body in each [`Term`]. [`Election::try_run`] is
 //!   for bodies that may fail.
 //! * [`Term::proceed`] says before each step whether to continue.
-//! * [`Election::watch`] shows any process who led a moment before.
+//! * [`Election::watch`] shows any process who leads, with a short delay.
 //! * [`Term::resign`] and [`Election::max_term`] pass the office on. [`Election::resign`] leaves the election.
 //!
 //! # Example: one process of the fleet indexes
@@ -61,7 +61,7 @@ pub use watch::{Leader, LeaderStatus, LeaderWatch};
 /// Creates a candidate for the office `resource`, which is the name of a lock. Nothing happens before
 /// [`run`](Election::run).
 ///
-/// Read in the [module](mod@crate::election) what an election does not promise.
+/// The [module](mod@crate::election) documents what an election does not promise.
 ///
 /// ```
 /// # use redlock_runtime::{Config, LockError, Redlock};
@@ -97,7 +97,7 @@ pub fn election(resource: impl Into<Resource>) -> Election {
 /// A candidate for an office: see [`election`](crate::election()). Clones are the same candidate, so if one of them
 /// [resigns](Self::resign), all do.
 ///
-/// The registry's defaults give the parameters that are not set here.
+/// Parameters that are not set here come from the registry's defaults.
 #[derive(Clone)]
 #[must_use = "nobody stands before `run`"]
 pub struct Election {

@@ -12,9 +12,9 @@ use crate::lease::{Fenced, FencingToken, LeaseHandle};
 /// A term of office. The body of [`Election::run`](super::Election::run) gets one each time this process is elected.
 ///
 /// A term can be cloned and passed on. After its end it has no effect. There is no `is_leader()`, because its answer
-/// would be out of date when it is used. Instead, a leader does three things. It calls [`proceed`](Self::proceed)
-/// before each step, it is cut off at its next await when the office is lost, and it sends the [fencing
-/// token](Self::fencing_token) with each write.
+/// would be out of date when it is used. Instead, a leader calls [`proceed`](Self::proceed) before each step, and sends
+/// the [fencing token](Self::fencing_token) with each write. When the office is lost, the leader's body is cut off at
+/// its next await.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -52,8 +52,8 @@ impl Term {
     /// Returns true if the body may do one more short step. The office is held then.
     ///
     /// Returns false if the body has to return: the lease is about to end, this process shuts down, the term or its
-    /// candidate resigned, or `max_term` has passed. The office is still held then. If the office is lost, the body is
-    /// cut off in this call. A spawned task is not cut off: there the call returns false.
+    /// candidate resigned, or `max_term` has passed. In these cases the office is still held. If the office is lost,
+    /// the body is cut off in this call. A spawned task is not cut off: there the call returns false.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -94,8 +94,8 @@ impl Term {
 
     /// Returns the fencing token of this term, which is higher than that of every earlier term.
     ///
-    /// A store refuses every token that is smaller than the highest it has seen. So the store is safe from a leader
-    /// that was stopped and has not noticed its successor.
+    /// Let the store refuse every token that is smaller than the highest it has seen. Then the store is safe from a
+    /// leader that was stopped and has not noticed its successor.
     pub fn fencing_token(&self) -> FencingToken {
         self.shared.lease.fencing_token()
     }

@@ -190,7 +190,7 @@ impl WatchTask {
                 () = clock.sleep_until(next) => false,
             };
             if !has_changed && changes.is_blind() {
-                // Ask again the nodes that refused to report changes.
+                // Some nodes may have refused to report changes, so ask them again.
                 if let Ok(again) = client.watch_changes(&self.nodes, &self.resource) {
                     changes = again;
                 }

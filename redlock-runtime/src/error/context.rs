@@ -11,10 +11,10 @@ use crate::site::Site;
 
 /// The data that a registry shares with its leases and with the errors of its calls.
 pub(crate) struct RegistryContext {
-    /// The registry's number. It shows whether a call and the lease above it belong to the same registry.
+    /// The number of the registry. It shows whether a call and the lease above it belong to one registry.
     pub(crate) registry: u64,
     pub(crate) max_ttl: Duration,
-    /// The HTTP status for a caller whose lock is held by another.
+    /// The HTTP status for a caller that is refused because another holds the lock.
     pub(crate) contended_status: u16,
     /// Limits the log lines about the registry's calls and leases.
     pub(crate) throttle: Throttle,
@@ -23,9 +23,9 @@ pub(crate) struct RegistryContext {
 /// The holder in this process that made a call fail, as the error names it.
 pub(crate) struct HolderHere {
     pub(crate) site: &'static Site,
-    /// The names that the holder has, unless they are those that the refused call wanted.
+    /// The names that the holder has, unless they equal the names of the refused call.
     pub(crate) others: Option<Resource>,
-    /// For how long the holder has had the lock.
+    /// The time since the holder acquired the lock.
     pub(crate) held: Duration,
 }
 

@@ -72,11 +72,11 @@ struct ErrorDetails {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LockErrorKind {
-    /// Another caller holds the resource, as a majority of the nodes answered.
+    /// A majority of the nodes answered, and another caller holds the resource.
     Contended(Contended),
-    /// Too few nodes answered in time: no majority did.
+    /// Too few nodes answered in time for a majority.
     Unavailable(Unavailable),
-    /// The job ran already in this period, as a majority of the nodes remembers: see
+    /// The job ran already in its period. A majority of the nodes remembers the run: see
     /// [`once_per`](crate::parameters::LockOptions::once_per).
     AlreadyRun(LastRun),
     /// The lock was acquired and then lost. The body was cancelled at its next await.

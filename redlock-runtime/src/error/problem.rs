@@ -30,9 +30,9 @@ pub struct Problem {
     /// The place in the configuration: `redlock.toml: line 4`, or the name of a variable. `None` if code set the value,
     /// or if a server or a function is at fault.
     pub place: Option<String>,
-    /// The names of the pools that have the problem. Empty if it is in no pool.
+    /// The names of the pools that the problem concerns. Empty if it concerns none.
     pub pools: Vec<String>,
-    /// The name of the annotated function, or of the override, that has the problem.
+    /// The name of the annotated function, or of the override, that the problem concerns.
     pub site: Option<String>,
     text: String,
 }
@@ -68,16 +68,16 @@ pub enum ProblemKind {
     InvalidValue,
     /// The configuration has no pool. Give the program its configuration.
     NoPools,
-    /// A name is not that of exactly one configured pool. Configure the pool, or correct the name.
+    /// A name fits no configured pool, or more than one. Configure the pool, or correct the name.
     UnknownPool,
-    /// The name of an override is not that of exactly one function. Correct the name, or remove the override from this
+    /// The name of an override fits no function, or more than one. Correct the name, or remove the override from this
     /// program's configuration.
     UnknownSite,
-    /// A lock cannot rely on this server: it evicts keys, is a replica, or serves two pools. Call the people who run
+    /// A lock cannot rely on this server: it evicts keys, is a replica, or serves two pools. Alert the people who run
     /// the servers.
     RefusedServer,
-    /// The servers refuse the login, the database, the certificate, or commands that a function needs. Call the people
-    /// who manage the passwords and ACLs. A start after their fix succeeds.
+    /// The servers refuse the login, the database, the certificate, or commands that a function needs. Alert the people
+    /// who manage the passwords and ACLs. Once they have corrected it, the program can start.
     Denied,
     /// The closure of [`Config::pool_node`](crate::Config::pool_node) failed. Try again if its own error says so.
     NodeNotMade,

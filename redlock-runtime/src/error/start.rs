@@ -107,7 +107,8 @@ impl NotReady {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NotReadyKind {
-    /// Too few default pools vote. These pools abstain, each with a reason to keep waiting or to call for help.
+    /// Too few default pools vote. These pools abstain. The reason of each tells whether to keep waiting or to alert
+    /// somebody.
     TooFewVotes(Vec<PoolHealth>),
     /// A shutdown has begun. End the program.
     ShuttingDown,

@@ -12,7 +12,7 @@ use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Pro
 use crate::error::LockError;
 
 /// Answers with problem+json. The status is 423, or the configured one, with `Retry-After`, if another caller holds the
-/// resource. It is 503 if the lock service or this process is unavailable, and 500 otherwise.
+/// resource. The status is 503 if the lock service or this process is unavailable, and 500 otherwise.
 impl ResponseError for LockError {
     fn status_code(&self) -> StatusCode {
         StatusCode::from_u16(self.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
@@ -33,7 +33,7 @@ fn reason_of(status: u16) -> Option<&'static str> {
     StatusCode::from_u16(status).ok()?.canonical_reason()
 }
 
-// With a recommendation, rustc would list this type to people with other return types.
+// Without this attribute, rustc would suggest this type to people with other return types.
 #[diagnostic::do_not_recommend]
 impl FromLockError for HttpResponse {
     fn from_lock_error(error: LockError) -> Self {

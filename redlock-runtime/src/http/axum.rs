@@ -11,7 +11,7 @@ use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Pro
 use crate::error::LockError;
 
 /// Answers with problem+json. The status is 423, or the configured one, with `Retry-After`, if another caller holds the
-/// resource. It is 503 if the lock service or this process is unavailable, and 500 otherwise.
+/// resource. The status is 503 if the lock service or this process is unavailable, and 500 otherwise.
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = ProblemJson::of(&self, reason_of);
@@ -30,7 +30,7 @@ fn reason_of(status: u16) -> Option<&'static str> {
     StatusCode::from_u16(status).ok()?.canonical_reason()
 }
 
-// With a recommendation, rustc would list this type to people with other return types.
+// Without this attribute, rustc would suggest this type to people with other return types.
 #[diagnostic::do_not_recommend]
 impl FromLockError for Response {
     fn from_lock_error(error: LockError) -> Self {

@@ -18,7 +18,7 @@ pub(crate) struct BodyUnderLease {
 }
 
 impl BodyUnderLease {
-    /// Starts the watch when the body begins.
+    /// Marks the lease as one with a body, and starts to watch it.
     ///
     /// # Errors
     /// Returns [`Lost`](crate::error::LockErrorKind::Lost) if a shutdown is about to release the lease.
@@ -44,7 +44,7 @@ impl BodyUnderLease {
     ) -> Poll<Result<(), LockError>> {
         let Self { chain, watch } = self;
         let poll = |context: &mut Context<'_>| {
-            // Set this at the first poll, and not before: if the lease is over by that time, no body has run.
+            // Set the stage at the first poll and not earlier. If the lease ends before that poll, no body has run.
             lease.set_stage(RunStage::InBody);
             let _entered = chain.enter();
             body(context)

@@ -15,7 +15,7 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<ChainLink>>> = const { RefCell::new(None) };
 }
 
-/// One held lease in a chain, with a link to the lease above it.
+/// A held lease in a chain, with a link to the lease above it.
 pub(crate) struct ChainLink {
     pub(crate) lease: LeaseHandle,
     pub(crate) above: Option<Arc<ChainLink>>,
@@ -131,7 +131,7 @@ pub fn assert_held(resource: impl Into<Resource>) {
 
 /// The call chain of one body: its lease, and the leases above it.
 pub(crate) struct CallChain {
-    /// The body's own chain. While the body is polled, it is the chain that was current before.
+    /// The body's own chain. During a poll of the body, the chain that was current before.
     link: Option<Arc<ChainLink>>,
 }
 

@@ -116,7 +116,7 @@ impl LeaseHandle {
         Some(Fenced { lease, token })
     }
 
-    /// Makes a call on a lease without a token in its type a compile error. The lifetime moves the error from here to
+    /// Turns a call on a lease whose type has no token into a compile error. The lifetime moves the error from here to
     /// the call.
     #[doc(hidden)]
     pub fn fencing_token(&self) -> FencingToken

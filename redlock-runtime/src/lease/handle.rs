@@ -77,7 +77,7 @@ impl LeaseHandle {
         Mode::of(self.core.kind())
     }
 
-    /// Extends the lock so that it lives for at least `ttl` from now. This never shortens it.
+    /// Extends the lock so that it lives for at least `ttl` from now. The call never shortens it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -35,7 +35,7 @@ struct HeldState {
     departed: Vec<HeldLease>,
 }
 
-/// One held lease in the table.
+/// A held lease in the table.
 #[derive(Clone)]
 pub(crate) struct HeldEntry {
     pub(crate) site: &'static Site,
@@ -103,7 +103,7 @@ impl HeldTable {
     pub(crate) fn close(&self) {
         // An error means that the gate was closed before.
         let _ = self.closed.set(());
-        // Callers check the gate under the mutex. So a caller that found the gate open is counted, or has its entry,
+        // Callers check the gate under the mutex. So a caller that found the gate open is counted, or has an entry,
         // before `entries` gets the mutex.
         for entry in self.entries() {
             announce_shutdown(&entry.lease);
@@ -142,7 +142,7 @@ impl HeldTable {
         }
     }
 
-    /// Revokes the leases without a body, and returns them. A lease is spared if it shares its lock with a body.
+    /// Revokes the leases without a body, and returns them. A lease that shares its lock with a body is left out.
     ///
     /// The caller releases the revoked leases, so no body may begin under them.
     pub(crate) fn revoke_bare(&self) -> Vec<HeldEntry> {
@@ -173,7 +173,7 @@ impl HeldTable {
         self.state.lock().entries.values().cloned().collect()
     }
 
-    /// Returns a holder in this process, if its valid lease has one of the names on one of the nodes.
+    /// Returns a holder in this process that has a valid lease on one of the names and one of the nodes.
     pub(crate) fn holder_of(&self, resource: &Resource, nodes: &NodeSet) -> Option<HolderHere> {
         let state = self.state.lock();
         let is_wanted = |name: &[u8]| resource.names().any(|other| other == name);

@@ -49,8 +49,8 @@ pub struct HeldLease {
     pub note: Option<Note>,
     /// The pools of the lock.
     pub pools: Vec<String>,
-    /// The number of leases that share the lock: the outer lease and each lease that joined it. Each of them has its
-    /// own report.
+    /// The number of leases that share the lock: the outer lease and each lease that joined it. The report lists each
+    /// of them separately.
     pub sharers: usize,
     /// True if the lease is held for a body, false for a bare lease.
     pub has_body: bool,
@@ -58,8 +58,8 @@ pub struct HeldLease {
     pub waiting: usize,
 }
 
-/// Lists the first few locks by resource and function, for a log line. A program may hold thousands, all of which
-/// `/held` of the inspection page shows.
+/// Lists the first few locks by resource and function, for a log line. A program may hold thousands; the page `/held`
+/// of `redlock-inspect` shows them all.
 pub(super) fn listed(held: &[HeldLease]) -> String {
     const MOST_LISTED: usize = 8;
     let named = held.iter().take(MOST_LISTED);

@@ -1,4 +1,4 @@
-//! The library's I/O thread, of which a process has one.
+//! The library's I/O thread. A process has only one.
 
 use once_cell::sync::OnceCell;
 use redlock_core::IoThread;

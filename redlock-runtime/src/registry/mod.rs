@@ -37,8 +37,8 @@ use pools::pool_names_of;
 /// The pools, the defaults and the held leases that calls use. Clones share one registry.
 ///
 /// A call uses the first registry that it finds: that of its task ([`scope`](Self::scope)), that of its thread
-/// ([`enter`](Self::enter)), or the one that [`init`](crate::init()) made. With the feature `testing`, a test's
-/// registry that is attached to the tokio runtime comes before the one of `init`.
+/// ([`enter`](Self::enter)), or that of [`init`](crate::init()). With the feature `testing`, a test's registry that is
+/// attached to the tokio runtime comes before the one of `init`.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -162,8 +162,8 @@ impl Registry {
         sites().into_iter().map(report).collect()
     }
 
-    /// Runs `future` so that every call in it uses this registry, on any thread. A task that the future spawns does
-    /// not.
+    /// Runs `future` so that every call in it uses this registry, on any thread. Tasks that the future spawns are not
+    /// included.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -11,7 +11,7 @@
 //! `testing`. The global registry stays in its slot after its shutdown, so that a late call gets `ShuttingDown` and not
 //! `NotInitialized`. Another `init` may then replace it.
 //!
-//! A lease knows its registry. So a call is below a held lease only with regard to the registry of that lease.
+//! A lease knows its registry. So each registry decides on its own whether a call runs below one of its held leases.
 
 use std::cell::RefCell;
 use std::sync::Arc;

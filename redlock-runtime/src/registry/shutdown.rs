@@ -51,7 +51,7 @@ pub(crate) fn begin(registry: &Registry) {
     begin_with_reason(registry, "");
 }
 
-/// Begins the shutdown. The log line of the beginning ends with `reason`.
+/// Begins the shutdown, and adds `reason` to the log line about it.
 fn begin_with_reason(registry: &Registry, reason: &str) {
     let RegistryShared {
         held,
@@ -130,8 +130,8 @@ pub(crate) async fn until_deadline<W: Future>(registry: &Registry, work: W) -> O
     }
 }
 
-/// The task that runs a shutdown. Its drop gives the report, as far as there is one, to all waiting callers. This also
-/// works after a panic.
+/// The task that runs a shutdown. Its drop gives the report to all waiting callers. After a panic, the report has what
+/// was done until then.
 struct ShutdownTask {
     registry: Registry,
     report: ShutdownReport,

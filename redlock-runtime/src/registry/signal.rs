@@ -67,7 +67,7 @@ pub async fn shutdown_signal() {
         return std::future::pending().await;
     };
     if let Some(signal) = listener.add_waiter(registry) {
-        // This cannot fail, because the listener keeps the sender until a signal comes.
+        // An error is impossible, because the listener keeps the sender until a signal comes.
         let _ = signal.await;
     }
 }
@@ -137,7 +137,7 @@ struct SignalWaiter {
 
 /// The response of the process to a signal.
 enum SignalResponse {
-    /// Shuts the registries down, and wakes these callers, which have waited for the signal.
+    /// Shuts the registries down, and wakes these waiting callers.
     ShutDown(Vec<SignalWaiter>),
     /// Shuts the registries down, and then ends the process.
     ShutDownAndExit,
@@ -267,7 +267,7 @@ fn end_at_once(signal: Signal, registries: &[Registry]) -> ! {
 fn end_by(signal: Signal) -> ! {
     #[cfg(unix)]
     if process::id() != 1 {
-        // This returns only if the signal is unknown to the function.
+        // The function returns only for a signal that it does not know.
         let _ = signal_hook::low_level::emulate_default_handler(signal.number);
     }
     process::exit(128 + signal.number)

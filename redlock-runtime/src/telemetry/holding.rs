@@ -22,7 +22,7 @@ pub(crate) struct HoldTelemetry {
     /// The span in which the body runs.
     pub(crate) span: Span,
     labels: Labels,
-    /// For how long a caller above had held the lease when this call joined it.
+    /// The age of the lease when this call joined it. Zero if the call acquired the lock itself.
     before: Duration,
     line: Option<JournalLine>,
     _held: GaugeCount,

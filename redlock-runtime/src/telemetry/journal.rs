@@ -14,7 +14,7 @@ use super::AcquireArgs;
 use crate::error::LockError;
 use crate::site::Site;
 
-/// One call's acquisition of a lock, with its outcome.
+/// The acquisition of a lock by one call, with its outcome.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Acquisition {
@@ -161,7 +161,7 @@ impl Journal {
     }
 }
 
-/// Writes one entry of a journal. Dropping the line ends the entry; by then the release has been sent.
+/// Writes one entry of a journal. Dropping the line ends the entry, after the release has been sent.
 pub(crate) struct JournalLine {
     journal: Arc<Journal>,
     index: usize,

@@ -53,7 +53,7 @@ macro_rules! figure {
 #[cfg(not(feature = "metrics"))]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
-        // This closure never runs. It makes the values count as used.
+        // The closure is never called, but makes the values count as used.
         let _ = || {
             $(let _ = &$value;)*
             let _ = &$by;
@@ -81,7 +81,7 @@ macro_rules! count_in_gauge {
 }
 pub(crate) use count_in_gauge;
 
-/// One that was added to a gauge. Its drop subtracts the one in the same recorder.
+/// An increment of a gauge. Its drop takes the increment back, in the same recorder.
 pub(crate) struct GaugeCount {
     /// `None` if the recorder panicked.
     #[cfg(feature = "metrics")]

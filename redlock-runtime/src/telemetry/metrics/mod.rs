@@ -29,7 +29,7 @@ const OUTCOMES: [&str; 9] = [
     "cancelled",
 ];
 
-/// The reasons for which a lease may end before its holder is done.
+/// The reasons why a lease may end before its holder is done.
 const REASONS: [&str; 7] = [
     "expired",
     "not_renewed",
@@ -40,8 +40,8 @@ const REASONS: [&str; 7] = [
     "revoked",
 ];
 
-/// True if the present recorder sees this key for the first time. Each recorder counts, because a program may install
-/// its exporter late.
+/// True if the present recorder sees this key for the first time. The keys are kept for each recorder, because a
+/// program may install its exporter late.
 fn is_new(site: usize, kind: &'static str) -> bool {
     static KNOWN: RwLock<BTreeSet<(usize, usize, &str)>> = RwLock::new(BTreeSet::new());
     let address = |recorder: &dyn metrics::Recorder| std::ptr::from_ref(recorder).cast::<()>();
