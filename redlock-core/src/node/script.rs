@@ -26,6 +26,7 @@ pub struct Script {
 }
 
 /// A command or a Lua text for a server.
+// The enum is exhaustive, because a node for a server has to send each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// A command: its name, and the options between the first argument and the others. The keys follow the name. The

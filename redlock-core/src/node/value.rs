@@ -3,6 +3,7 @@
 use std::fmt;
 
 /// The reply of a server to a command or a script.
+// The enum is exhaustive, because a node that passes replies on has to pass on each of them.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
     /// The value is missing.

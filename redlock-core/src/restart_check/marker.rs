@@ -26,6 +26,7 @@ pub(super) const STEPPED: &str = "its clock stepped ahead";
 
 /// The marker on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Marker {
     /// The `run_id` of the node at the time of the write; [`Marker::UNKNOWN`] if hidden.
     pub run_id: String,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::model::brief::Brief;
 use crate::node::{EpochListener, WIRE_FORMAT};
+use crate::setters::setters;
 
 use super::checked_set::{CheckFacts, Finding, SetView};
 use super::clock::SteppedClock;
@@ -31,6 +32,7 @@ const QUARANTINE_LOOK: Duration = Duration::from_secs(5);
 
 /// The answer of a node that was asked for its time and its marker.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct CheckAnswer<'a> {
     /// The `run_id` of the server on this connection; `None` if the ACL hides it.
     pub run_id: Option<&'a str>,
@@ -44,8 +46,31 @@ pub struct CheckAnswer<'a> {
     pub answered: Moment,
 }
 
+impl<'a> CheckAnswer<'a> {
+    /// Returns the answer of a blank node with a hidden `run_id`. The node's clock showed `time`; the client's clock
+    /// showed `asked` and `answered`.
+    pub fn new(time: Duration, asked: Moment, answered: Moment) -> Self {
+        Self {
+            run_id: None,
+            marker: None,
+            time,
+            asked,
+            answered,
+        }
+    }
+
+    setters! {
+        /// Sets the node's [`run_id`](field@Self::run_id).
+        run_id: impl Into<Option<&'a str>>;
+
+        /// Sets the node's [marker](field@Self::marker).
+        marker: impl Into<Option<&'a [u8]>>;
+    }
+}
+
 /// The verdict of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The next step with the node.
     pub action: Action,
@@ -62,6 +87,7 @@ pub enum Action {
     /// The node may vote.
     Vote,
     /// The node has to wait before it votes.
+    #[non_exhaustive]
     Hold {
         /// The reason. The text before the `;` stays while the reason does.
         reason: String,
@@ -82,6 +108,7 @@ pub enum Action {
 
 /// A write of the marker, in one atomic step with the check that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MarkerWrite {
     /// The marker before the write; `None` if it must be missing. With any other marker, the write does nothing.
     pub expected: Option<Vec<u8>>,
