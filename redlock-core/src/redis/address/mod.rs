@@ -124,7 +124,7 @@ impl RedisAddress {
         Ok(self)
     }
 
-    /// Returns this address with a password file, read at each connection. Sentinels do not get its password.
+    /// Returns this address with a password file, read at each connection. Under sentinels, the file is the master's.
     ///
     /// # Errors
     /// [`Invalid`], without the file's content, if the file cannot be used or the URL has a password too.

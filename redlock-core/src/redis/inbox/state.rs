@@ -50,7 +50,7 @@ pub(super) struct InboxState {
     pub(super) outstanding: usize,
     /// The number of connections so far.
     pub(super) connections: u64,
-    /// The driver's waker. Empty from a wake until the driver looks again.
+    /// The driver's waker; `None` from a wake of the driver until its next look.
     pub(super) driver: Option<Waker>,
 }
 

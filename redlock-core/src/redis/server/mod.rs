@@ -127,7 +127,7 @@ impl Driver {
     }
 
     /// Waits for the end of the driver's `task`. Restarts the driver on the library's thread if its runtime has ended
-    /// or it has panicked. A panic moves it too, because connecting panics on a runtime without sockets.
+    /// or it has panicked. A panic moves the driver too, because connecting panics on a runtime without sockets.
     async fn keep(of: Arc<Mutex<Self>>, mut task: JoinSet<Option<()>>, mut is_library: bool) {
         loop {
             let has_ended = matches!(task.join_next().await, Some(Ok(Some(()))));
