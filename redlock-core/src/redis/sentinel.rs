@@ -75,7 +75,7 @@ pub(super) struct Floor {
 }
 
 impl Floor {
-    /// Records an answer of the sentinel `by`; `of` counts all sentinels. Returns a log line if `by` proves forgetful.
+    /// Records an answer of the sentinel `by`, out of `of` sentinels. Returns a log line if `by` proves forgetful.
     ///
     /// If all sentinels are forgetful, their group was set up again with new epochs. Then the floor is dropped.
     fn add(

@@ -252,7 +252,7 @@ impl<'a> Actor<'a> {
         queued.answer(answer);
     }
 
-    /// Answers a call with `error`. A release becomes an owed release.
+    /// Answers a call that the server failed to serve. A release becomes an owed release.
     fn fail_call(&mut self, queued: QueuedCall, error: &NodeError) {
         let inbox = Arc::clone(&self.pipe.inbox);
         if queued.call().is_release() {

@@ -46,7 +46,7 @@ pub(super) struct Inbox {
     listeners: Mutex<Vec<EpochListener>>,
 }
 
-/// The time after its last error for which a streak of errors counts.
+/// The time for which a streak of errors counts after its last error.
 pub(super) const STREAK_COUNTS_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
