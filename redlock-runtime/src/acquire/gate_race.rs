@@ -17,7 +17,7 @@ use crate::registry::held::HeldTable;
 /// * A call below a held lease passes a closed gate, because the shutdown waits for the work under that lease.
 ///   `is_below` is called at each poll, because the lease may end while the call waits.
 /// * The caller drops the acquisition before the value of [`HeldTable::begin_acquisition`]. So when a shutdown finds no
-///   acquisition in flight, all releases have been sent.
+///   acquisition under way, all releases have been sent.
 pub(super) async fn race_gate<T>(
     held: &HeldTable,
     is_below: impl Fn() -> bool,

@@ -120,7 +120,7 @@ impl Election {
         Ok(())
     }
 
-    /// Checks the parameters that a lock would accept, but an election does not.
+    /// Checks the parameters that a lock would accept, but an election refuses.
     fn check(&self) -> Result<(), Invalid> {
         let names = self.spec.options.names();
         let own = names.iter().find(|own| !ACCEPTED_PARAMETERS.contains(own));

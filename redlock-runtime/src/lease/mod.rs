@@ -28,8 +28,8 @@ use crate::registry::held::HeldPlace;
 use crate::site::Site;
 use crate::telemetry::{HoldTelemetry, figure};
 
-/// A held lock. Dropping it sends the release to every node at once, and does not wait. [`release`](Self::release)
-/// waits until the next holder could win.
+/// A held lock. Dropping it sends the release to every node and returns at once. [`release`](Self::release) waits until
+/// the next holder could win.
 ///
 /// A lease dereferences to its [`LeaseHandle`].
 ///

@@ -29,7 +29,7 @@ pub(crate) struct HeldTable {
 struct HeldState {
     next_id: u64,
     entries: BTreeMap<u64, HeldEntry>,
-    /// The number of acquisitions in flight. They may already have keys on the nodes, but have no entry yet.
+    /// The number of acquisitions under way. They may already have keys on the nodes, but have no entry yet.
     under_way: usize,
     /// The entries that left the table after the gate closed, as they were when they left. The shutdown reports them.
     departed: Vec<HeldLease>,
@@ -110,7 +110,7 @@ impl HeldTable {
         }
     }
 
-    /// Waits until the table is empty and no acquisition is in flight.
+    /// Waits until the table is empty and no acquisition is under way.
     pub(crate) async fn wait_until_empty(&self) {
         loop {
             let changed = self.changed.notified();
@@ -124,8 +124,8 @@ impl HeldTable {
         }
     }
 
-    /// Cancels every body, including bodies that begin during this call. Waits until all bodies and all acquisitions in
-    /// flight have ended.
+    /// Cancels every body, including bodies that begin during this call. Waits until all bodies and all acquisitions
+    /// under way have ended.
     pub(crate) async fn cancel_bodies(&self) {
         loop {
             let changed = self.changed.notified();
@@ -160,7 +160,7 @@ impl HeldTable {
         .collect()
     }
 
-    /// Returns the number of acquisitions in flight.
+    /// Returns the number of acquisitions under way.
     pub(crate) fn under_way(&self) -> usize {
         self.state.lock().under_way
     }
@@ -276,7 +276,7 @@ impl Drop for HeldPlace {
     }
 }
 
-/// An acquisition in flight. When it is dropped, the acquisition has an entry, or a release was sent for everything
+/// An acquisition under way. When it is dropped, the acquisition has an entry, or a release was sent for everything
 /// that it may have left on the nodes.
 pub(crate) struct AcquisitionUnderWay(Arc<HeldTable>);
 

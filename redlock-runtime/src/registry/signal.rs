@@ -303,7 +303,8 @@ struct Signal {
 fn listen(io: &redlock_core::IoThread, listener: &'static SignalListener) {
     use tokio::signal::unix::{SignalKind, signal};
 
-    // Register the handlers here and not in the tasks, so that a signal right after the first poll is not missed.
+    // Register the handlers here instead of in the tasks. Otherwise a signal right after the first poll could be
+    // missed.
     let _entered = io.handle().enter();
     for (kind, name) in [
         (SignalKind::terminate(), "SIGTERM"),
