@@ -10,7 +10,7 @@ use crate::registry::held::HeldTable;
 /// Waits for `acquisition`, but fails with `ShuttingDown` once the gate of `held` closes.
 ///
 /// * The gate is polled first. Otherwise, when callers leave at a shutdown, each waiter that gets a turn would ask the
-///   nodes before it leaves too. That poll registers the waker, so a gate that closes during the poll causes another
+///   nodes before it leaves too. Polling the gate registers the waker, so a gate that closes right after causes another
 ///   poll.
 /// * Dropping the acquisition releases a lock that was won unseen. If the gate closes after a lock was seen, the table
 ///   refuses its entry under the table's mutex.

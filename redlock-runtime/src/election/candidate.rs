@@ -53,8 +53,9 @@ impl Election {
     /// ```
     ///
     /// # Errors
-    /// Returns an error for a mistake, before the first term: [`NotInitialized`](LockErrorKind::NotInitialized),
-    /// [`UnknownPool`](LockErrorKind::UnknownPool), and [`Invalid`](LockErrorKind::Invalid).
+    /// Returns an error for a mistake, before the first
+    /// term: [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool),
+    /// and [`Invalid`](LockErrorKind::Invalid).
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, then releases the lock. A candidate that waits leaves the line.

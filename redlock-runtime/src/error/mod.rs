@@ -76,13 +76,13 @@ pub enum LockErrorKind {
     Contended(Contended),
     /// Too few nodes answered in time for a majority.
     Unavailable(Unavailable),
-    /// The job ran already in its period. A majority of the nodes remembers the run: see
-    /// [`once_per`](crate::parameters::LockOptions::once_per).
+    /// The job ran already in its period. A majority of the nodes remembers the run:
+    /// see [`once_per`](crate::parameters::LockOptions::once_per).
     AlreadyRun(LastRun),
     /// The lock was acquired and then lost. The body was cancelled at its next await.
     Lost(LeaseEnd),
-    /// This process refuses further locks, because it is shutting down, or because the value that
-    /// [`init`](crate::init()) returned was dropped.
+    /// This process refuses further locks, because it is shutting down, or because the value
+    /// that [`init`](crate::init()) returned was dropped.
     ShuttingDown,
     /// This process has not called [`init`](crate::init()), or was forked after that call.
     NotInitialized,

@@ -77,12 +77,12 @@ pub enum ProblemKind {
     /// the servers.
     RefusedServer,
     /// The servers refuse the login, the database, the certificate, or commands that a function needs. Alert the people
-    /// who manage the passwords and ACLs. Once they have corrected it, the program can start.
+    /// who manage the passwords and ACLs. The program can start once the servers accept it.
     Denied,
     /// The closure of [`Config::pool_node`](crate::Config::pool_node) failed. Try again if its own error says so.
     NodeNotMade,
-    /// The process already has a registry, or was forked from one that has. Correct the program: it calls
-    /// [`init`](crate::init()) twice, or in a child of the process that called it.
+    /// The process already has a registry, or was forked from one that has. Correct the program: it
+    /// calls [`init`](crate::init()) twice, or in a child of the process that called it.
     AlreadyRunning,
     /// The system refused a thread for the library. Raise the limits of the process, or try again.
     NoThread,

@@ -151,8 +151,8 @@ impl Lease {
         }
     }
 
-    /// Takes the core lease, unless its release was sent already. Pass the outcome of the release to
-    /// [`report_release`](Self::report_release).
+    /// Takes the core lease, unless its release was sent already. Pass the outcome of the release
+    /// to [`report_release`](Self::report_release).
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
         // In a forked process the lock belongs to the parent.
         let Unreleased { mut core, stage } =

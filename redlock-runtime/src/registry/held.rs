@@ -55,8 +55,8 @@ pub(crate) struct HeldPlace {
 }
 
 impl HeldTable {
-    /// Counts an acquisition that begins. Returns `None` if the gate has closed. `is_below` is as for
-    /// [`enter`](Self::enter).
+    /// Counts an acquisition that begins. Returns `None` if the gate has closed. `is_below` is as
+    /// for [`enter`](Self::enter).
     ///
     /// The shutdown waits until the acquisition ends, in whichever way.
     pub(crate) fn begin_acquisition(
