@@ -1,4 +1,4 @@
-//! Short texts for people, of durations and of the system's errors.
+//! Short texts for durations and for the system's errors.
 
 use std::fmt;
 use std::io;

@@ -33,7 +33,7 @@ pub enum Renewal {
     /// The lease ends with its ttl.
     #[default]
     Never,
-    /// The lease renews itself until it was held for this time since its winning attempt.
+    /// The lease renews itself until this time has passed since the winning attempt.
     For(Duration),
     /// The lease renews itself for as long as the holder keeps the lock.
     Unlimited,
@@ -60,8 +60,8 @@ pub struct Retry {
 pub enum RetryLimit {
     /// The number of retries after the first attempt.
     Count(u32),
-    /// The time since the first attempt began, as a hard bound. It is meant for waiting on a holder. If no majority of
-    /// the nodes answers two retries in a row, the caller gives up earlier.
+    /// The longest time since the first attempt began, as a hard bound. It is meant for a wait until a holder finishes.
+    /// If no majority of the nodes answers two retries in a row, the caller gives up earlier.
     Wait(Duration),
     /// Keep trying, even if too few nodes answer for a majority.
     Forever,
@@ -94,8 +94,8 @@ pub fn check_drift_factor(factor: f64) -> Result<(), Invalid> {
 /// Checks a ttl. The drift factor has to be valid.
 ///
 /// # Errors
-/// [`Invalid`] if the ttl is below [`MIN_TTL`], above [`MAX_TTL`], or not above the drift. Also if it has a fraction of
-/// a millisecond, which a node cannot count.
+/// [`Invalid`] if the ttl is below [`MIN_TTL`], above [`MAX_TTL`], or not above the drift. A ttl with a fraction of a
+/// millisecond is invalid too, because a node cannot count it.
 pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
     if ttl < MIN_TTL {
         return Err(Invalid::new(format!(
@@ -129,7 +129,7 @@ pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
 ///
 /// # Errors
 /// [`Invalid`] if the period is below the ttl, because the lock of a killed holder would stay for longer than a period.
-/// Also if it is above [`MAX_TTL`], because a node counts the period too.
+/// A period above [`MAX_TTL`] is invalid too, because a node counts it.
 pub fn check_period(period: Duration, ttl: Duration) -> Result<(), Invalid> {
     if period < ttl {
         return Err(Invalid::new(format!(
