@@ -1,7 +1,7 @@
-//! TLS by rustls, with the certificates of the present files. No error shows a file's content.
+//! TLS by rustls, with certificates from files that are read at each connection. Errors never show a file's content.
 //!
-//! Files are read and certificates parsed on the library's threads: the system's hundreds take milliseconds, in which the
-//! application's timers would stand still. There is no way to switch the verification off.
+//! Files are read and certificates parsed on the library's threads. The system has hundreds of certificates, and
+//! parsing them would stop the application's timers for milliseconds. Verification cannot be switched off.
 
 use std::io;
 use std::path::Path;
@@ -23,10 +23,10 @@ use crate::model::invalid::Invalid;
 use super::options::TlsOptions;
 use super::secret_file::{read, unusable};
 
-/// The CAs of the system, once some of them could be read.
+/// The CAs of the system. Stored once some of them could be read.
 static SYSTEM: Mutex<Option<Arc<RootCertStore>>> = Mutex::new(None);
 
-/// Opens TLS to the server `host` over `socket`.
+/// Opens a TLS connection to the server `host` over `socket`.
 pub(super) async fn connect(
     options: Arc<TlsOptions>,
     host: &str,
@@ -39,7 +39,7 @@ pub(super) async fn connect(
     TlsConnector::from(config).connect(name, socket).await
 }
 
-/// Returns what rustls has to know, by the files as they are now.
+/// Builds the configuration of rustls from the current content of the files.
 pub(super) fn config(options: &TlsOptions) -> Result<Arc<ClientConfig>, Invalid> {
     let roots = match &options.ca {
         Some(path) => {
@@ -74,7 +74,7 @@ pub(super) fn config(options: &TlsOptions) -> Result<Arc<ClientConfig>, Invalid>
     Ok(Arc::new(config))
 }
 
-/// Returns the CAs of the system. A certificate that makes no sense takes none of the others away.
+/// Returns the CAs of the system. Certificates that cannot be parsed are skipped.
 fn system() -> Result<Arc<RootCertStore>, Invalid> {
     let mut system = SYSTEM.lock();
     if let Some(roots) = &*system {
@@ -92,7 +92,7 @@ fn system() -> Result<Arc<RootCertStore>, Invalid> {
     Ok(Arc::clone(system.insert(Arc::new(roots))))
 }
 
-/// Returns the certificates of a file. rustls takes one without any as well.
+/// Returns the certificates of a file. Fails if there are none, because rustls would accept an empty list.
 fn certificates(setting: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Invalid> {
     let pem = read(setting, path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
@@ -100,7 +100,7 @@ fn certificates(setting: &str, path: &Path) -> Result<Vec<CertificateDer<'static
     found.ok_or_else(|| unusable(setting, "there is no certificate in it, as PEM"))
 }
 
-/// True if one side did not take the other's certificate. Another try fails too, as with a wrong password.
+/// True if one side rejected the other's certificate. Retrying fails too, as with a wrong password.
 pub(super) fn is_about_certificates(error: &io::Error) -> bool {
     let error = error.get_ref().and_then(|it| it.downcast_ref());
     match error {
@@ -120,11 +120,11 @@ pub(super) fn is_about_certificates(error: &io::Error) -> bool {
     }
 }
 
-/// Makes a user's own client. The crate takes the process's provider of cryptography for TLS, and rustls panics if there
-/// is none, so `ring` is provided unless the application has chosen.
+/// Opens a client of the `redis` crate. For TLS, the crate uses the process's default cryptography, and rustls panics
+/// if there is none. So `ring` is installed unless the application has chosen its own.
 pub(super) fn client(info: ConnectionInfo) -> RedisResult<Client> {
     if CryptoProvider::get_default().is_none() {
-        // An error means that another thread was faster, and then there is a provider too.
+        // An error means that another thread has installed a provider at the same moment.
         let _ = ring::default_provider().install_default();
     }
     Client::open(info)

@@ -119,7 +119,7 @@ async fn an_election_refuses_what_it_decides_itself() {
         let text = refused(office().options(options)).await;
         assert!(text.contains(name) && text.contains("leave"), "{text}");
     }
-    let long = "a `value` of 258 bytes, of at most 256; shorten it";
+    let long = "`value` has 258 bytes, more than the 256 allowed; shorten it";
     for (election, why) in [
         (office().max_term(Duration::ZERO), "`max_term`"),
         (office().value("é".repeat(129)), long),

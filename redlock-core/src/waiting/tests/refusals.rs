@@ -126,7 +126,7 @@ fn a_caller_that_gives_up_before_any_answer_blames_no_node() {
         assert!(!told.nodes.iter().any(|node| is_blamed(&node.outcome)));
         let waited = limit.as_millis();
         let text = format!(
-            "gave up after {waited} ms behind other callers of this process, before the nodes answered those"
+            "gave up after {waited} ms behind other callers of this process, before the nodes answered them"
         );
         assert_eq!(told.to_string(), text);
     }
