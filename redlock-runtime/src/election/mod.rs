@@ -155,7 +155,7 @@ impl Election {
     ///
     /// The election sets all other parameters itself, and [`run`](Self::run) refuses them. It waits forever, renews the
     /// lease without limit, and asks for a fencing token. It cuts the body off when the office is lost. It has one
-    /// leader at a time, which `permits` and `mode` would change.
+    /// leader at a time, which `permits` and `kind` would change.
     pub fn options(mut self, options: LockOptions) -> Self {
         self.spec.options = options.above(self.spec.options);
         self
