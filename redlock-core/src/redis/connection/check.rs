@@ -174,13 +174,14 @@ impl ServerCheck {
     fn read<'a>(&self, answer: &'a Value) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
         let (micros, marker) = match answer {
             Value::Error(text) if is_error(answer, "NOPERM") => {
-                return Err(refused_server(format!(
+                let detail = format!(
                     "`{}` refuses the restart check: {}; allow EVAL, TIME, GET and SET on the key \
                      `{}` in its ACL, or set `restart_check` to \"off\"",
                     self.inbox.log.pool,
                     NodeError::server(text),
                     self.node_check.peers.marker_key().escape_ascii(),
-                )));
+                );
+                return Err(NodeError::unsent(NodeErrorKind::Denied, detail));
             }
             Value::Error(text) => return Err(NodeError::server(text)),
             Value::List(fields) => match &fields[..] {

@@ -131,8 +131,8 @@ impl Inbox {
         let closed = state.closed.take();
         self.metrics.record_connected(closed.is_none(), now, mend);
         if let Some(error) = closed {
-            // A refused server stays refused until the restart check says otherwise.
-            let is_refused = error.kind() == NodeErrorKind::Refused;
+            // A server that was refused or denied keeps that status until the restart check says otherwise.
+            let is_refused = matches!(error.kind(), NodeErrorKind::Refused | NodeErrorKind::Denied);
             state.quarantine = Some(if is_refused { error } else { quarantine });
         }
         (state.suspicion, state.error_streak) = (None, None);
