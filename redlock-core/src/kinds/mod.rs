@@ -126,7 +126,7 @@ impl fmt::Display for Kind {
 }
 
 /// All scripts, for the connections that load them and for the tests that run them.
-pub(crate) static SCRIPTS: [&Script; 15] = [
+pub(crate) static SCRIPTS: [&Script; 14] = [
     &exclusive::scripts::SET,
     &exclusive::scripts::ACQUIRE_ALL,
     &exclusive::scripts::EXTEND,
@@ -134,7 +134,6 @@ pub(crate) static SCRIPTS: [&Script; 15] = [
     &exclusive::scripts::MANY,
     &permits::scripts::ACQUIRE_PERMIT,
     &permits::scripts::LEAVE_QUEUE,
-    &permits::scripts::RELEASE_OTHERS,
     &readers_writers::scripts::ACQUIRE_READ,
     &readers_writers::scripts::ACQUIRE_WRITE,
     &readers_writers::scripts::EXTEND_READ,

@@ -26,9 +26,10 @@ pub(crate) trait LockProtocol: Send + Sync {
     /// false if the attempt failed.
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call;
 
-    /// Returns the call that deletes the keys of all permits but the one that was won, `chosen`.
-    fn release_others_call(&self, token: &OwnerToken, until: Duration, chosen: &Resource) -> Call {
-        self.release_call(token, until, false).without(chosen)
+    /// Returns the call that tells a node which did not grant a permit that the client has one. `None` if the client
+    /// did not wait.
+    fn served_call(&self) -> Option<Call> {
+        None
     }
 
     /// Returns the call that raises the fencing counters to `counter`, if the token has the keys. `None` for a lock
@@ -37,9 +38,9 @@ pub(crate) trait LockProtocol: Send + Sync {
         None
     }
 
-    /// Returns the call that takes back the marks of refused attempts. It is sent once the last attempt `has_won` or
-    /// the caller gives up. `None` if no mark is left.
-    fn withdraw_call(&self, _has_won: bool) -> Option<Call> {
+    /// Returns the call that takes back the marks of refused attempts. A mark `is_kept` if the last attempt won, or if
+    /// other refused callers of the line need it. `None` if no mark has to go.
+    fn withdraw_call(&self, _is_kept: bool) -> Option<Call> {
         None
     }
 
@@ -100,7 +101,7 @@ pub(crate) trait LockProtocol: Send + Sync {
 }
 
 /// The place of an attempt's caller in its line, as far as it decides who goes first at the nodes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinePlace {
     /// True if the nodes refused this caller, or somebody ahead of it while it was in line.
     pub(crate) was_refused: bool,
@@ -108,6 +109,8 @@ pub(crate) struct LinePlace {
     pub(crate) is_followed_by_refused: bool,
     /// True if the process has just released a permit and may have it again, because its streak is not spent.
     pub(crate) is_in_streak: bool,
+    /// The number of permits that the callers of the line hold.
+    pub(crate) permits_held: usize,
 }
 
 /// The rule for a caller's turn once it has the lock: see [`LockProtocol::turn_rule`].

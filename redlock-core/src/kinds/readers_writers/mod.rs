@@ -224,12 +224,9 @@ impl LockProtocol for Reader {
             .store(place.is_followed_by_refused, Relaxed);
     }
 
-    fn withdraw_call(&self, has_won: bool) -> Option<Call> {
-        // The acquisition of a winner took the name back, and followers still need the name.
-        if has_won || self.is_followed_by_refused.load(Relaxed) {
-            return None;
-        }
-        self.shared.withdraw(3)
+    fn withdraw_call(&self, is_kept: bool) -> Option<Call> {
+        // The acquisition of a winner took the name back.
+        self.shared.withdraw(3).filter(|_| !is_kept)
     }
 
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
@@ -276,7 +273,7 @@ impl LockProtocol for Writer {
         self.0.leave(token, until, 2)
     }
 
-    fn withdraw_call(&self, _has_won: bool) -> Option<Call> {
+    fn withdraw_call(&self, _is_kept: bool) -> Option<Call> {
         self.0.withdraw(2)
     }
 

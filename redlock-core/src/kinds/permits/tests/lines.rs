@@ -1,9 +1,9 @@
 //! Permits over in-process nodes, in lines and under leases.
 
 use crate::kinds::Kind;
-use crate::kinds::permits::scripts::CALL;
 use crate::node::Obstacle;
 use crate::waiting::HANDOVER_TIME;
+use crate::waiting::budget::SHORTEST_CALL;
 use crate::waiting::tests::blind::{acquired_within, made, untold, waits_for};
 use crate::waiting::tests::*;
 
@@ -51,7 +51,7 @@ fn callers_of_a_process_ask_one_after_another() {
     drop(held);
 }
 
-const QUEUE: &[u8] = b"redlock:queue:{r}";
+const QUEUE: &[u8] = b"redlock:queue:2:{r}";
 
 fn has_queue(scene: &Scene) -> bool {
     scene.nodes.iter().any(|node| node.get(QUEUE).is_some())
@@ -147,7 +147,7 @@ fn a_client_that_won_is_last_also_where_it_was_refused() {
     let lease = acquired(&mut next);
     let [first, .., refused] = [0, 1, 2].map(|node| {
         let queue = scene.nodes[node].get(QUEUE).unwrap();
-        let clients = queue.chunks(31).map(|line| line[..16].to_vec());
+        let clients = queue.chunks(36).map(|line| line[..16].to_vec());
         clients.collect::<Vec<_>>()
     });
     assert_eq!(first.len(), 2);
@@ -184,7 +184,6 @@ fn a_client_that_died_keeps_a_free_permit_back_for_a_moment() {
     let mut next = scene.another().waits(&waiting_for_one_of(2));
     let mut held = held.into_iter();
     drop(held.next());
-    let call = u32::try_from(CALL).unwrap();
-    waits_for(MS * (call - 10), &scene, &mut next);
+    waits_for(SHORTEST_CALL - MS * 10, &scene, &mut next);
     drop(acquired_within(MS * 20, &scene, &mut next));
 }
