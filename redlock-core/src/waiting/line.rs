@@ -106,7 +106,7 @@ pub(super) struct LineState {
     pub(super) share: FairShare,
     /// True if the next attempt goes on with a permit that was released here.
     pub(super) is_in_streak: bool,
-    /// The number of permits that callers of the line hold.
+    /// The number of permits that callers have got in this line and hold.
     pub(super) permits_held: usize,
     /// The last attempt that the nodes refused since the lock was last acquired here.
     pub(super) refusal: Option<Arc<RefusedAttempt>>,

@@ -176,6 +176,61 @@ fn a_client_that_waits_no_longer_leaves_its_place_to_its_followers() {
 }
 
 #[test]
+fn a_place_goes_with_the_last_caller_that_was_refused() {
+    let scene = Scene::new();
+    let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
+    let other = scene.another();
+    for leaves_first in [0, 1] {
+        let mut waits = [0; 2].map(|_| other.acquire(&waiting_for_one_of(2)));
+        for _ in 0..3 {
+            assert!(waits.iter_mut().all(is_waiting));
+            scene.clock.advance(SECOND);
+        }
+        let mut waits = Vec::from(waits);
+        drop(waits.remove(leaves_first));
+        assert!(has_queue(&scene));
+        drop(waits);
+        assert!(!has_queue(&scene), "{leaves_first}");
+    }
+}
+
+#[test]
+fn a_caller_that_came_during_an_attempt_keeps_the_place() {
+    let scene = Scene::new();
+    let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
+    let other = scene.another();
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let mut waits = [0; 2].map(|_| other.waits(&waiting_for_one_of(2)));
+    scene.nodes.iter().for_each(MemoryNode::restore);
+    assert!(waits.iter_mut().all(is_waiting));
+    let [gives_up, _follows] = waits;
+    drop(gives_up);
+    assert!(has_queue(&scene));
+}
+
+#[test]
+fn a_client_that_has_all_permits_waits_without_a_queue() {
+    let scene = Scene::new();
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let mut callers = [0; 3].map(|_| scene.waits(&waiting_for_one_of(2)));
+    scene.nodes.iter().for_each(MemoryNode::restore);
+    let [first, second, third] = &mut callers;
+    let _held = [first, second].map(acquired);
+    assert!(is_waiting(third));
+    assert!(!has_queue(&scene));
+    let _other = scene.another().waits(&waiting_for_one_of(2));
+    assert!(has_queue(&scene));
+}
+
+#[test]
+fn those_who_wait_for_one_of_two_delay_none_of_four() {
+    let scene = Scene::new();
+    let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
+    let _waiting = [0; 2].map(|_| scene.another().waits(&waiting_for_one_of(2)));
+    scene.another().acquired(&one_of(4));
+}
+
+#[test]
 fn a_client_that_died_keeps_a_free_permit_back_for_a_moment() {
     let scene = Scene::new();
     let held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
