@@ -239,6 +239,6 @@ fn a_client_that_died_keeps_a_free_permit_back_for_a_moment() {
     let mut next = scene.another().waits(&waiting_for_one_of(2));
     let mut held = held.into_iter();
     drop(held.next());
-    waits_for(SHORTEST_CALL - MS * 10, &scene, &mut next);
+    waits_for(SHORTEST_CALL * 9 / 10, &scene, &mut next);
     drop(acquired_within(MS * 20, &scene, &mut next));
 }
