@@ -63,8 +63,8 @@ pub enum ProblemKind {
     Unreadable,
     /// The name of a key or variable is unknown. Correct it, or start the version of the program that knows it.
     UnknownKey,
-    /// The value of a key, a variable or a setter is not allowed. If the [place](Problem#structfield.place) is `None`,
-    /// it may also be the value of an attribute. Correct the configuration or the program.
+    /// The value of a key, a variable or a setter is invalid. If the [place](Problem#structfield.place) is `None`, it
+    /// may also be the value of an attribute. Correct the configuration or the program.
     InvalidValue,
     /// The configuration has no pool. Give the program its configuration.
     NoPools,
@@ -81,8 +81,8 @@ pub enum ProblemKind {
     Denied,
     /// The closure of [`Config::pool_node`](crate::Config::pool_node) failed. Try again if its own error says so.
     NodeNotMade,
-    /// The process already has a registry, or was forked from one that has. Correct the program: it calls
-    /// [`init`](crate::init()) twice, or in a child of the process that called it.
+    /// The process already has a registry, or was forked from one that has. Correct the program: it
+    /// calls [`init`](crate::init()) twice, or in a child of the process that called it.
     AlreadyRunning,
     /// The system refused a thread for the library. Raise the limits of the process, or try again.
     NoThread,
@@ -99,7 +99,7 @@ impl Problem {
         }
     }
 
-    /// Creates the problem of a value that is not allowed.
+    /// Creates the problem of an invalid value.
     pub(crate) fn invalid(text: impl Into<String>) -> Self {
         Self::new(ProblemKind::InvalidValue, text)
     }
