@@ -24,7 +24,7 @@ pub struct CheckedSet {
     restart_check: RestartCheck,
     /// The longest ttl that this process may use.
     pub(super) max_ttl: Duration,
-    /// The number of nodes, with those that will still join.
+    /// The number of nodes, including nodes that have yet to join.
     size: usize,
     pub(crate) key_prefix: Box<[u8]>,
     /// The nodes that have joined. Seats are never removed, so an index stays valid.

@@ -9,7 +9,7 @@ use crate::model::resource::RESERVED_PREFIX;
 use crate::node::WIRE_FORMAT;
 use crate::quorum::fencing::HINT_WINDOW;
 
-/// The cause for a new set of which some nodes may still be blank. A node does not vote under it.
+/// The cause for a node of a new set, in which other nodes may still be blank. A node does not vote under it.
 pub(super) const OPENING: &str = "opening";
 /// The cause for a node of a set that was new. The node may vote.
 pub(super) const NEW: &str = "new";

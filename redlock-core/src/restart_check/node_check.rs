@@ -285,7 +285,7 @@ impl NodeCheck {
     fn obey_marker(&mut self, facts: &CheckFacts<'_>, found: &Marker) -> Action {
         let time = facts.check.time;
         match &*found.cause {
-            // Another client, which missed the node in use, takes the node for new. No node votes yet.
+            // A client that missed the node in use takes the node for new. No node votes yet.
             OPENING if self.seen.is_some() => {
                 return self.distrust(facts, self.loss_cause(facts));
             }
@@ -308,7 +308,7 @@ impl NodeCheck {
         }
         match self.own_quarantine(facts) {
             Some(hold) => hold,
-            // The node still has its marker, so it kept its memory. It may vote once each reached node has a marker.
+            // The marker is still there, so the node kept its memory. It may vote once each reached node has a marker.
             None if found.cause == OPENING && facts.set == SetView::Marked => {
                 self.write(facts, NEW)
             }
