@@ -72,7 +72,7 @@ pub trait Node: Send + Sync + 'static {
 
     /// Returns the present epoch. It increases each time that the node may have forgotten its grants, or dropped them
     /// early: after a restart, a flush, or a step of its clock. A grant of an earlier epoch no longer counts. The
-    /// library calls this under a mutex, so it must not block, panic, or call the library. The default is for a node
+    /// library calls this under a mutex, so it must not block, panic, or call the library. The default suits a node
     /// that never forgets.
     fn epoch(&self) -> u32 {
         0

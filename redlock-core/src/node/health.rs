@@ -93,7 +93,7 @@ pub struct LastError {
 }
 
 impl ClockOffset {
-    /// Returns a reading of that age, by a round trip of twice `within`.
+    /// Returns the reading of a clock, with its uncertainty and its age.
     pub fn new(ahead_us: i64, within: Duration, ago: Duration) -> Self {
         Self {
             ahead_us,

@@ -94,7 +94,7 @@ impl Holding {
         }
     }
 
-    /// Returns the advice to wait, because other callers go first. A waiting `writer` is named by its id.
+    /// Returns the advice to wait for callers that go first. A waiting `writer` is named by its id.
     pub(crate) fn advice(obstacle: Obstacle, writer: Option<&[u8]>) -> Self {
         Self {
             value: writer.map(Into::into),

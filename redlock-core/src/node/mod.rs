@@ -7,7 +7,7 @@
 //! * A [`Submission`] is a [`Call`] and the duty to answer it. The call's [`Script`] is the command or the Lua text for
 //!   a server. [`Script::run`] does the same in Rust over a [`Store`]. The call's [`Effect`] says whether the node may
 //!   repeat it, and for how long the node must try to deliver it.
-//! * A [`Watch`] has the keys for which a caller waits. The node sends a [`KeyReport`] for each change of them.
+//! * A [`Watch`] has the keys for which a caller waits. The node sends a [`KeyReport`] for each change of these keys.
 //!
 //! # A node tells
 //! * An [`Answer`] to each call: a [`Value`], which [`Answer::of_reply`] reads, or a [`NodeError`].

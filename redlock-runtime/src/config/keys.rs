@@ -23,7 +23,7 @@ const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "if_locked", "guard", "note", "
 /// The path of a key in a configuration, or, with an empty `key`, of a table.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KeyPath {
-    /// The name of the table, or of the table of tables. A key above all tables has none.
+    /// The first part of the table's name, such as `pools`; empty above all tables.
     pub(super) section: &'static str,
     /// The name of the pool or of the site; empty in other sections.
     pub(super) name: String,
@@ -122,8 +122,8 @@ pub(super) fn sections() -> impl Iterator<Item = (&'static str, Vec<&'static str
     sections.map(|section| (section, keys_of(section)))
 }
 
-/// Returns the sections that have variables, and the keys of each. Functions have none, because their tables are only
-/// in the file.
+/// Returns the sections that have variables, and the keys of each. Functions have no variables, because their tables
+/// are only in the file.
 pub(super) fn sections_of_variables() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     sections().filter(|(section, _)| *section != "sites")
 }

@@ -1,8 +1,8 @@
 //! The tables of all settings, of a process and of a pool.
 //!
 //! A row has the documentation of the setter, the section of the file, the name, the type and the default. The setter
-//! and the field of [`Config`](crate::Config) have the row's name. The key in the file is the name without the section,
-//! and the variable is the whole name. For example, `shutdown_grace` of the section `shutdown` is `grace` in
+//! and the field of [`Config`](crate::Config) have the row's name. The key in the file is the row's name without the
+//! section. The variable has the whole name. For example, `shutdown_grace` of the section `shutdown` is `grace` in
 //! `[shutdown]`, and `REDLOCK_SHUTDOWN_GRACE`. Optional parts follow the default:
 //! * `from …` is the type that the setter takes, if it differs, and `by …` converts it.
 //! * `check …` finds the fault of a value. All sources use it, and the setter too.

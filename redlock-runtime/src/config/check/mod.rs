@@ -3,7 +3,7 @@
 //! * `values.rs` checks the settings, the pools and the defaults, without functions and servers.
 //! * `overrides.rs` finds the function of each `[sites."…"]`.
 //! * `sites.rs` checks the pools and parameters of annotated functions, under the configuration.
-//! * `servers.rs` checks, after the nodes have started, that locks may rely on the servers, and that their ACLs
+//! * `servers.rs` runs after the nodes have started. It checks that locks may rely on the servers, and that their ACLs
 //!   suffice.
 
 mod overrides;

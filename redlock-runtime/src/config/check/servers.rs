@@ -49,7 +49,7 @@ pub(crate) fn check_logins(checked: &CheckedConfig, nodes: &NodeSet) -> Result<(
         return Ok(());
     }
     let text = format!(
-        "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; mend \
+        "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; correct \
          the URLs (a password without a user: redis://:password@host), the servers' ACLs or databases, or the \
          certificates (`tls_ca` names who issued them)",
         denied.len(),

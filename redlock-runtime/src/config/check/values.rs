@@ -35,7 +35,7 @@ impl Config {
         let least = self.shutdown_grace.saturating_add(CONFIRMING * 2);
         if self.shutdown_deadline < least {
             let text = format!(
-                "`deadline` in `[shutdown]`: {} is not 400 ms or more behind the end of `grace`, {}",
+                "`deadline` in `[shutdown]`: {} is too short; it has to be at least 400 ms longer than `grace`, {}",
                 Brief(self.shutdown_deadline),
                 Brief(self.shutdown_grace),
             );
@@ -86,7 +86,7 @@ impl Config {
                 }
                 None => {
                     let text = format!(
-                        "there is no `url` for the pool `{shown}`; write it, set it by its variable, or mend the name{}",
+                        "there is no `url` for the pool `{shown}`; write it, set it by its variable, or correct the name{}",
                         did_you_mean(name, with_url.iter().copied()),
                     );
                     refuse(Problem::new(ProblemKind::UnknownPool, text).at(place));
