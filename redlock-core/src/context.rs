@@ -1,4 +1,4 @@
-//! The environment, the name and the settings that all parts of a client use.
+//! Shared state of a client: its environment, identity and settings.
 
 use std::time::Duration;
 
@@ -6,17 +6,16 @@ use crate::env::{Clock, Environment, Moment};
 use crate::model::note::Note;
 use crate::model::token::OwnerToken;
 
-/// The client's environment, its name, and the settings that all its parts use. A setting
-/// of one part only is kept in that part.
+/// The environment, identity and settings that all parts of a client use. A part keeps its own settings.
 pub(crate) struct Context {
     pub(crate) environment: Environment,
-    /// `host/pid`, with which owner tokens begin.
+    /// The `host/pid` with which owner tokens begin.
     pub(crate) owner: String,
-    /// The token under which nodes remember refused callers of the client. No lock has this token.
+    /// The token under which nodes remember the client's refused callers. This token never owns a lock.
     pub(crate) client_token: OwnerToken,
-    /// The time for which an attempt without a majority waits for answers.
+    /// The longest time for which an attempt waits for a majority.
     pub(crate) node_timeout: Duration,
-    /// The prefix of each name of a resource.
+    /// The prefix that turns a resource's name into a key.
     pub(crate) key_prefix: Box<[u8]>,
 }
 
@@ -30,7 +29,7 @@ impl Context {
         self.environment.now()
     }
 
-    /// Returns a token for an attempt with this note.
+    /// Draws a token for an attempt, with this note.
     pub(crate) fn noted_token(&self, note: Option<&Note>) -> OwnerToken {
         let token = OwnerToken::draw(&self.owner, &*self.environment.entropy);
         match note {

@@ -1,6 +1,5 @@
-//! Why a lock was not acquired ([`AcquireError`]) or not extended ([`ExtendError`]), and why a lease is
-//! over ([`LeaseEnd`]). The texts name the nodes, the holder and the fix; [`Brief`] writes the durations in
-//! them.
+//! Errors of locks: [`AcquireError`], [`ExtendError`], and [`LeaseEnd`], the reason why a lease is over. The texts name
+//! the nodes, the holder and the fix. [`Brief`] writes their durations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,14 +13,14 @@ use crate::model::resource::Resource;
 pub use crate::model::shortage::Shortage;
 use crate::node::{Holding, NodeError, Vote, bit};
 
-/// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
+/// The reason why a lock was not acquired. The failed attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcquireError {
     /// A majority of the nodes answered, and another client holds the resource.
     #[error(transparent)]
     Contended(Contended),
-    /// No majority of the nodes answered, or too late for the lock to be useful.
+    /// Too few nodes answered for a majority, or a majority answered too late.
     #[error(transparent)]
     Unavailable(Unavailable),
     /// A majority of the nodes remembers a run of this period. See
@@ -40,7 +39,7 @@ pub enum ExtendError {
     /// The lease is over.
     #[error("{0}")]
     Ended(LeaseEnd),
-    /// No majority of the nodes answered. The old deadline still holds.
+    /// Too few nodes answered for a majority. The old deadline still holds.
     #[error(transparent)]
     Unavailable(Unavailable),
     /// The request itself cannot be served.
@@ -52,29 +51,26 @@ pub enum ExtendError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeaseEnd {
-    /// Its ttl is over. The lease did not renew itself.
+    /// The ttl is over, and the lease was not renewing itself.
     Expired,
-    /// Its validity ended, and no majority had granted the last extension.
+    /// The validity ended, and no majority had granted the last extension.
     NotRenewed(Arc<Unavailable>),
-    /// It was renewed for this time, as its request asks, and its last validity ended.
+    /// The lease was renewed for this time, the `max_hold` of its request, and then ended.
     MaxHold(Duration),
-    /// Its validity ended before its renewal, which was due, could run: this process or its host stood
-    /// still.
+    /// The validity ended before the due renewal could run, because this process or its host stood still.
     StoodStill,
-    /// Too many nodes no longer hold the lease's token, so that the rest is no majority. With the
-    /// `host/pid` of another holder, if a node told one.
+    /// Too few nodes still hold the lease's token. The value is another holder's `host/pid`, if a node named one.
     Taken(Option<Arc<str>>),
-    /// Too many nodes may have forgotten the lease, because they restarted or their clocks stepped, so
-    /// that the rest is no majority.
+    /// Too few nodes surely remember the lease. The others restarted, or their clocks stepped.
     Forgotten,
     /// The lease was revoked, because the process is shutting down.
     Revoked,
-    /// Its holder released it.
+    /// The holder released the lease.
     Released,
 }
 
 impl LeaseEnd {
-    /// The reason as a word, for labels: `expired`, `not_renewed` …
+    /// Returns the reason as a word for labels, such as `expired` or `not_renewed`.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Expired => "expired",
@@ -88,7 +84,7 @@ impl LeaseEnd {
         }
     }
 
-    /// True if the lease's validity ended, whatever kept the lease from being extended.
+    /// True if the lease's validity ended, for whatever reason it was not extended.
     pub const fn is_end_of_validity(&self) -> bool {
         matches!(
             self,
@@ -119,7 +115,7 @@ impl fmt::Display for LeaseEnd {
     }
 }
 
-/// The nodes that were at fault: `b: no answer in 50 ms; c: …`.
+/// Writes the nodes that were at fault: `b: no answer in 50 ms; c: …`.
 struct Blamed<'a>(&'a Unavailable);
 
 impl fmt::Display for Blamed<'_> {
@@ -138,23 +134,22 @@ impl fmt::Display for Blamed<'_> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Contended {
-    /// The key of the other holder, if a node told it.
+    /// The key of the other holder, if a node reported it.
     pub holding: Holding,
-    /// The first name that is held, if several names are locked and a node told it.
+    /// The first held name, if several names were locked and a node named it.
     pub name: Option<Resource>,
-    /// The number of attempts; zero for a caller that stood in line behind another caller of its
-    /// process.
+    /// The number of attempts. A caller that only waited in line for other callers of its process has made no attempt.
     pub attempts: u32,
     /// The time after which the caller gave up.
     pub waited: Duration,
-    /// The number of callers of this process in the line, if the line is full; otherwise zero.
+    /// The number of callers in the process's line if the line is full, and zero otherwise.
     pub waiters: usize,
-    /// If one of several locks that are alike was asked for: why none was had.
+    /// The reason why no permit was acquired, if the request was for a permit.
     pub shortage: Option<Shortage>,
 }
 
 impl Contended {
-    /// The error for a caller that asked no node.
+    /// Makes the error of a caller that only waited in line.
     pub(crate) fn by(holding: Holding) -> Self {
         Self {
             holding,
@@ -194,29 +189,29 @@ impl fmt::Display for Contended {
 
 impl std::error::Error for Contended {}
 
-/// The error if no majority of the nodes answered in time.
+/// The error for too few answers in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unavailable {
-    /// The number of nodes that granted and whose votes count.
+    /// The number of nodes whose grants count.
     pub granted: usize,
     /// The number of grants that a majority needs.
     pub needed: usize,
-    /// Each other node, in the order of the configuration.
+    /// The reports of all other nodes, in the order of the configuration.
     pub nodes: Vec<NodeReport>,
-    /// A majority granted, but too late.
+    /// The limit that was missed, if a majority granted too late.
     pub too_late: Option<TooLate>,
     /// The number of attempts.
     pub attempts: u32,
     /// The time after which the caller gave up.
     pub waited: Duration,
-    /// True if the caller gave up before its [`Wait`](crate::request::RetryLimit::Wait) was over, because no majority
-    /// answered its retries.
+    /// True if the caller gave up before its [`Wait`](crate::request::RetryLimit::Wait) was over. The reason is that no
+    /// majority answered its retries.
     pub gave_up_early: bool,
 }
 
 impl Unavailable {
-    /// Returns the error of one attempt, which all of the `configured` nodes granted except `nodes`.
+    /// Makes the error of one attempt that all of the `configured` nodes granted, except `nodes`.
     pub(crate) fn in_one_attempt(
         configured: usize,
         nodes: Vec<NodeReport>,
@@ -233,8 +228,8 @@ impl Unavailable {
         }
     }
 
-    /// Returns the time until enough nodes are out of quarantine for a majority. It is zero if enough are, and if
-    /// nothing tells the end.
+    /// Returns the time until enough nodes for a majority are out of quarantine. The time is zero if enough nodes are
+    /// out already, or if the end is unknown.
     pub fn quarantine_left(&self) -> Duration {
         let left = |node: &NodeReport| match &node.outcome {
             NodeOutcome::Failed(error) => error.quarantine_left,
@@ -242,7 +237,7 @@ impl Unavailable {
         };
         let mut left: Vec<_> = self.nodes.iter().map(left).collect();
         left.sort_unstable();
-        // The nodes that granted may grant again. Of the others, this many have to.
+        // The nodes that granted may grant again. Keep as many of the other nodes as a majority needs.
         left.truncate(self.needed.saturating_sub(self.granted));
         left.pop().unwrap_or_default()
     }
@@ -252,7 +247,7 @@ impl Unavailable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TooLate {
-    /// Only this validity was left: none, or less than the request asked for.
+    /// Only this much validity was left: zero, or less than the request asked for.
     Validity(Duration),
     /// The attempt was given up after this time.
     Timeout(Duration),
@@ -268,29 +263,28 @@ pub struct NodeReport {
     pub outcome: NodeOutcome,
 }
 
-/// See [`NodeReport`].
+/// The outcome in a [`NodeReport`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NodeOutcome {
     /// Another client holds the resource on the node.
     Held,
-    /// Our key is not on the node.
+    /// The node does not have our key.
     Absent,
     /// The node gave no answer within this time.
     NoAnswer(Duration),
-    /// The other nodes' answers decided before this node's came, and its time was not up. It is not at
-    /// fault.
+    /// The answers of other nodes decided before this node had used its time. The node is not at fault.
     NotAwaited,
-    /// The node granted an extension, and its vote does not count yet: its key came late or was put back, so
-    /// another client may have held the lock before.
+    /// The node granted an extension, but its vote does not count yet. Its key came late or was restored, so another
+    /// client may have held the lock before.
     NotCounted,
     /// The node could not serve the request.
     Failed(NodeError),
 }
 
 impl NodeReport {
-    /// The nodes that did not grant, from the votes of a round that took `elapsed`. A grant counts only if its
-    /// seat is in `counted`. An answer that is missing counts against its node only if the node had the whole `timeout`.
+    /// Reports the nodes without a grant, from a round that took `elapsed`. A grant counts only if its seat is in
+    /// `counted`. A missing answer is blamed on its node only if the node had the whole `timeout`.
     pub(crate) fn of_round<'a>(
         names: impl Iterator<Item = &'a str>,
         answers: Vec<Option<Vote>>,
@@ -342,9 +336,9 @@ impl fmt::Display for Unavailable {
         let is_awaited = |node: &NodeReport| !matches!(node.outcome, NodeOutcome::NotAwaited);
         let is_undecided = self.attempts == 0 && self.too_late.is_none();
         if is_undecided && !self.nodes.iter().any(is_awaited) {
-            // No node is at fault: the caller only stood in line.
+            // The caller only waited in line, so all nodes are free of blame.
             let gave_up = GaveUp(0, self.waited);
-            return write!(f, "{gave_up}, before the nodes answered those");
+            return write!(f, "{gave_up}, before the nodes answered them");
         }
         let (granted, configured) = (self.granted, self.granted + self.nodes.len());
         write!(f, "{granted} of {configured} nodes voted, ")?;
@@ -376,7 +370,7 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-/// The number of attempts and their time.
+/// Writes the number of attempts and their time.
 struct GaveUp(u32, Duration);
 
 impl fmt::Display for GaveUp {

@@ -1,4 +1,4 @@
-//! The library's log: few lines about what happens many times, and the places that survive a panic of a subscriber.
+//! The library's log: it limits repeated lines, and survives a subscriber that panics.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
@@ -11,27 +11,27 @@ use parking_lot::Mutex;
 use crate::debug::debug_in_part;
 use crate::env::{Clock, Moment};
 
-/// A cause has one line in this time.
+/// The time in which a cause gets one log line.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Lets a log line a second of each cause pass and holds the others back, whose number comes with the next line of the
-/// cause. A fault of a node concerns all leases at once. See [`log_throttled!`].
+/// Limits log lines to one a second for each cause. A fault of a node concerns many leases at once. The number of
+/// suppressed lines comes with the next line of their cause. See [`log_throttled!`].
 pub struct Throttle {
     clock: Arc<dyn Clock>,
-    /// The moment of the next line, and the number of lines that were held back, by the hash of the cause. Each function
-    /// with a lock has a few causes.
+    /// The moment of the next line and the number of suppressed lines, by the cause's hash. The map stays small,
+    /// because each function with a lock has only a few causes.
     causes: Mutex<BTreeMap<u64, (Moment, u64)>>,
 }
 
 impl Throttle {
-    /// Makes a throttle that counts seconds by `clock`.
+    /// Makes a throttle that reads the time from `clock`.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let causes = Mutex::default();
         Self { clock, causes }
     }
 
-    /// Returns the number of lines of this cause that were held back since the last one, if this line may pass. `None`
-    /// holds it back, too.
+    /// Decides whether a log line with this cause may be written. Returns the number of lines suppressed since the last
+    /// one, or `None` to suppress this one as well.
     pub fn pass(&self, cause: impl Hash) -> Option<u64> {
         let mut hasher = DefaultHasher::new();
         cause.hash(&mut hasher);
@@ -49,10 +49,10 @@ impl Throttle {
 
 debug_in_part!(Throttle);
 
-/// Writes an event to the log, if a [`Throttle`] lets it pass:
-/// `log_throttled!(target: targets::LOCK, &throttle, about, WARN, "text", field = 1)`. Its cause is its text and what it is
-/// about, and the field `held_back` has the number of those that were held back before it, if any. Those are in the log
-/// at debug. Without a throttle, `None`, no line is held back. The value is true if the line passed.
+/// Writes a log event, if a [`Throttle`] lets it pass. Call it as
+/// `log_throttled!(target: targets::LOCK, &throttle, about, WARN, "text", field = 1)`. The event's cause is its text
+/// together with `about`. The field `held_back` has the number of suppressed events before it, if there are any; those
+/// are logged at debug. Without a throttle, `None`, every event passes. The macro's value is true if the event passed.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! log_throttled {
@@ -65,7 +65,7 @@ macro_rules! log_throttled {
                 )
             };
         }
-        // An event that no subscriber wants is not counted either.
+        // Count only events that a subscriber wants.
         let is_wanted = tracing::enabled!(target: $target, tracing::Level::$level);
         let pass = || throttle.map_or(Some(0), |it| it.pass(($text, $about)));
         match is_wanted.then(pass) {
@@ -83,8 +83,9 @@ macro_rules! log_throttled {
 }
 pub use log_throttled;
 
-/// Writes to the log where a panic of the subscriber must end nothing: `log_caught!(warn!("text"))`. Such places are drops
-/// and drivers, renewals, signals and shutdowns. Elsewhere the panic unwinds into the caller. `None` if it panicked.
+/// Writes a log event, and catches a panic of the subscriber: `log_caught!(warn!("text"))`. Drops, drivers, renewals,
+/// signals and shutdowns use this macro, because a panic would do harm there. Elsewhere a panic unwinds into the
+/// caller. The value is `None` after a panic.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! log_caught {
@@ -94,11 +95,11 @@ macro_rules! log_caught {
 }
 pub use log_caught;
 
-/// The log of one node, over all its connections.
+/// The log of one node, across all its connections.
 #[derive(Debug)]
 pub(crate) struct NodeLog {
     pub(crate) pool: Arc<str>,
-    /// A node that comes and goes has a line a second of each text.
+    /// Limits each text to one line a second, for a node that comes and goes.
     pub(crate) throttle: Throttle,
 }
 
@@ -109,8 +110,8 @@ impl NodeLog {
     }
 }
 
-/// Logs a node's new state, from its driver: `log_node!(log, WARN, "text", field = 1)`. The value is true if the line was
-/// not held back.
+/// Logs a node's new state, from its driver: `log_node!(log, WARN, "text", field = 1)`. The value is true if the line
+/// was written at its own level.
 macro_rules! log_node {
     ($log:expr, $level:ident, $text:literal $(, $($field:tt)+)?) => {{
         let log: &$crate::logging::NodeLog = &$log;

@@ -1,4 +1,4 @@
-//! Calls into foreign code, and tasks that survive a panic in it.
+//! Calls into foreign code, and tasks that survive its panics.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use crate::targets;
 
-/// The pause before a task of the library that panicked begins again.
+/// The pause before a task of the library starts again after a panic.
 pub(crate) const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs foreign code where its panic must end nothing: in drops, and in tasks of the library. The panic is logged.
+/// Runs foreign code and catches its panic, which is logged. Drops and tasks of the library use this function, because
+/// a panic would do harm there.
 pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(value) => Some(value),
@@ -22,12 +23,12 @@ pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {
     }
 }
 
-/// Wakes a caller. A panic of its executor must not end the task that wakes it.
+/// Wakes a caller. A panic of the caller's executor does not reach the task that wakes it.
 pub(crate) fn wake(waker: Waker) {
     caught("a waker", || waker.wake());
 }
 
-/// Runs a task of the library to its end. `None` if the task panicked; it has been dropped then.
+/// Runs a task of the library to its end. Returns `None` if the task panicked, after dropping the task.
 pub(crate) async fn unless_it_panics<F: Future>(what: &'static str, task: F) -> Option<F::Output> {
     let mut task = Box::pin(task);
     let output = poll_fn(
@@ -56,7 +57,7 @@ fn complain(what: &'static str, panic: Box<Payload>) {
         let reason = text_of(&*panic);
         tracing::error!(target: targets::LIBRARY, reason, "{what} panicked; the library goes on");
     }));
-    // The drops of these values may panic, too.
+    // Leak these values, because their drops may panic too.
     std::mem::forget((logged, panic));
 }
 

@@ -1,14 +1,14 @@
-//! The present process: the name with which owner tokens begin, and a guard that notices a fork.
+//! This process: its name in owner tokens, and a guard that detects forks.
 
 use std::sync::OnceLock;
 
 use forkguard::Guard;
 
-/// The reason why no call works in a forked process.
+/// The error text of calls in a forked process.
 pub const FORKED: &str = "this process was forked from the one that started redlock, and has neither its threads nor its \
                           connections; fork before that, or exec";
 
-/// The guard that detects forks. The start of the library's thread sets it.
+/// The guard that detects forks. The start of the library's thread sets the guard.
 static GUARD: OnceLock<Guard> = OnceLock::new();
 
 /// Makes later forks of this process detectable.
@@ -18,18 +18,18 @@ pub(crate) fn notice_forks() {
     }
 }
 
-/// True in a process that was forked from the one with the library's thread. There a mutex may be locked for ever. Makes no
-/// system call.
+/// True in a process that was forked from the one with the library's thread. A mutex may stay locked forever there. The
+/// check makes no system call.
 pub fn is_forked() -> bool {
     GUARD.get().is_some_and(|it| it.clone().detected_fork())
 }
 
-/// `host/pid`.
+/// Returns the `host/pid` of this process.
 pub(crate) fn owner() -> String {
     format!("{}/{}", host_name(), std::process::id())
 }
 
-/// The host's name, without characters that have a meaning in an owner token.
+/// Returns the host's name, without the characters that have a meaning in owner tokens.
 pub(crate) fn host_name() -> String {
     #[cfg(unix)]
     let name = rustix::system::uname()

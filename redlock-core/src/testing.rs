@@ -1,8 +1,8 @@
-//! What a test of a node needs: [`ask`] and [`submit`] put a call to it, and a [`QuorumWatch`] has it tell of
-//! keys. [`permit_key`] is about permits.
+//! Tools for tests of nodes. [`ask`] and [`submit`] send a call to a node. A [`QuorumWatch`] watches keys, and
+//! [`permit_key`] returns the keys of permits.
 //!
-//! Methods for tests stand at their types: [`OwnerToken::draw`], [`LeaseHandle::lose_keys`],
-//! [`MemoryNode::cut`] and its neighbours.
+//! Other types have methods for tests, such as [`OwnerToken::draw`], [`LeaseHandle::lose_keys`] and
+//! [`MemoryNode::cut`].
 //!
 //! [`OwnerToken::draw`]: crate::node::OwnerToken::draw
 //! [`LeaseHandle::lose_keys`]: crate::LeaseHandle::lose_keys
@@ -22,38 +22,38 @@ use crate::request::Request;
 pub use crate::kinds::permits::key_of as permit_key;
 pub use crate::waiting::quorum_watch::QuorumWatch;
 
-/// Asks one node one thing and waits for its answer, however long that takes.
+/// Sends one call to one node, and waits for its answer without a time limit.
 ///
-/// Dropping the future leaves the call on its way.
+/// If the future is dropped, the call is still under way.
 pub async fn ask(node: &dyn Node, call: Call) -> Vote {
     submit(node, call).vote().await
 }
 
-/// Hands `call` to a node at once, on the present thread, and returns the answer, which may still be on its way.
+/// Submits `call` to a node at once, on the current thread. Returns the answer, which may still be under way.
 pub fn submit(node: &dyn Node, call: Call) -> Asked {
     let round = Round::new(1, call, Goal::All);
     round.send_to(node, 0);
     Asked(round)
 }
 
-/// The answer to a call, which may be on its way. Dropping it leaves the call on its way.
+/// The answer to a call, which may still be under way. Dropping the answer does not stop the call.
 #[must_use]
 pub struct Asked(Arc<Round>);
 
 impl Asked {
-    /// The vote, if the node has answered.
+    /// Returns the vote, if the node has answered.
     pub fn answered(&self) -> Option<Vote> {
         self.0.answers().pop().flatten()
     }
 
-    /// Waits for the answer, however long that takes.
+    /// Waits for the answer without a time limit.
     pub async fn vote(self) -> Vote {
         self.0.decided().await;
         self.answered().unwrap_or(Vote::Absent)
     }
 }
 
-/// The calls by which a client takes, keeps and releases one lock.
+/// The calls by which a client acquires, extends and releases one lock.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -73,7 +73,8 @@ impl Asked {
 pub struct Calls(Arc<dyn LockProtocol>);
 
 impl Calls {
-    /// The calls for `request`, whose names have the key prefix `prefix`. Its caller does not wait.
+    /// Returns the calls for `request`, whose names have the key prefix `prefix`. The caller of this request does not
+    /// wait.
     pub fn of(request: &Request, prefix: &[u8]) -> Self {
         Self(request.kind.protocol(&ProtocolArgs {
             keys: &request.resource.with_prefix(prefix),
@@ -83,22 +84,22 @@ impl Calls {
         }))
     }
 
-    /// Takes the lock. `hint` is the time in µs since 1970, for a lock with a fencing token.
+    /// Builds the call that acquires the lock. `hint` is the time in µs since 1970, for a lock with a fencing token.
     pub fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
         self.0.acquire_call(token, ttl, hint)
     }
 
-    /// Extends the lock.
+    /// Builds the call that extends the lock.
     pub fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
         self.0.extend_call(token, ttl)
     }
 
-    /// Releases a lease, or an attempt that failed.
+    /// Builds the call that releases a lease, or a failed attempt if `is_lease` is false.
     pub fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         self.0.release_call(token, until, is_lease)
     }
 
-    /// The same for the one of several locks that `vote` granted to `acquisition`.
+    /// Returns the calls for the permit that `vote` granted to `acquisition`, if it granted a permit.
     pub fn chosen(&self, acquisition: &Call, vote: &Vote) -> Option<Self> {
         let Vote::Granted { choice, .. } = vote else {
             return None;
@@ -108,23 +109,23 @@ impl Calls {
             .map(Self)
     }
 
-    /// The keys of the lock.
+    /// Returns the keys of the lock.
     pub fn keys(&self) -> &Resource {
         self.0.keys()
     }
 }
 
-/// All scripts of the library.
+/// Returns all scripts of the library.
 pub fn scripts() -> impl Iterator<Item = &'static Script> {
     kinds::SCRIPTS.into_iter()
 }
 
-/// Asks which of `keys` is the first that is there, for how long, and whose.
+/// Builds the call that reports the first existing key, its value and its remaining time.
 pub fn peek(keys: &Resource) -> Call {
     any_kind::peek(keys)
 }
 
-/// The keys of every kind of lock on the one name of `key`, which has the key prefix `prefix`, that say who has it.
+/// Returns the keys that say who holds `key`, by any kind of lock. `key` is one name, with the key prefix `prefix`.
 pub fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
     kinds::every_key(key, prefix)
 }

@@ -1,12 +1,11 @@
 //! The arguments that the body captures whole.
 //!
-//! An `async` block captures only the variables that it mentions, and of a struct only the
-//! mentioned fields. The function around the block drops the rest, which happens after the release
-//! of the lock. A buffered file that the body never mentions would then be flushed while another
-//! caller holds the lock.
+//! An `async` block captures only the variables that it mentions, and of a struct only the mentioned fields. The
+//! function around the block drops the rest, after the lock has been released. A buffered file that the body never
+//! mentions would then be flushed while another caller holds the lock.
 //!
-//! A value without a name cannot be captured: that of a `_`, the fields that a pattern leaves out
-//! with `..`, and the value that a `ref` borrows. The guide says so.
+//! A value needs a name to be captured. The value of a `_`, the fields that a pattern leaves out
+//! with `..`, and the value that a `ref` borrows have none. The guide says so.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
@@ -26,9 +25,9 @@ impl Captured {
     /// Returns the argument as the runtime's `capture!` takes it.
     pub(crate) fn item(&self) -> TokenStream {
         let Self { name, conditions } = self;
-        // The parameter's own token, so that it resolves as the parameter does. Its span is
-        // different, so that an editor does not list it as a use of the parameter.
-        // The runtime's edition, in whose macro the name will be, has `gen` as a keyword.
+        // Reuse the parameter's own token, so that it resolves as the parameter does. Change its
+        // span, so that an editor does not list it as a use of the parameter. `gen` must be raw,
+        // because it is a keyword in the edition of the runtime, whose macro takes the name.
         let raw = (name == "gen").then(|| Ident::new_raw("gen", name.span()));
         let mut name = raw.unwrap_or_else(|| name.clone());
         name.set_span(Span::call_site().resolved_at(name.span()));
@@ -36,10 +35,10 @@ impl Captured {
     }
 }
 
-/// Returns the captures of the body, last parameter first. Rust drops arguments in this order.
+/// Returns the captures of the body, last parameter first, as Rust drops arguments.
 pub(crate) fn captured(function: &Function) -> Vec<Captured> {
     if !matches!(function.kind, AsyncKind::AsyncFn) {
-        // The user's own block has its captures already, and runs unchanged.
+        // The user's own block runs unchanged, with the captures that the user gave it.
         return Vec::new();
     }
     let of_input = |input| {
@@ -55,8 +54,8 @@ pub(crate) fn captured(function: &Function) -> Vec<Captured> {
     inputs.filter_map(of_input).flatten().collect()
 }
 
-/// Returns the `#[cfg(…)]` of a parameter that is to be captured. `None` for a reference, as dropping a reference does
-/// nothing, and for a parameter that exists on a condition that only rustc can read.
+/// Returns the `#[cfg(…)]` of a parameter to capture, or `None` if it is left out. References are left out, because
+/// dropping them does nothing. A parameter whose condition only rustc can evaluate is left out too.
 fn conditions(input: &FnArg) -> Option<Vec<Attribute>> {
     let is_reference = |ty: &Type| matches!(ty, Type::Reference(_));
     let (is_owned, attributes) = match input {

@@ -12,12 +12,12 @@ use crate::item_check::{is_punct, is_word};
 pub(crate) enum AsyncKind {
     /// `async fn`: the block is the body itself.
     AsyncFn,
-    /// A function that returns a future, ending in `Box::pin(async move { … })` (which
-    /// `#[async_trait]` makes of an `async fn`) or in a bare `async move { … }`.
+    /// A function that ends in `Box::pin(async move { … })` or in `async move { … }`.
+    /// `#[async_trait]` makes the former of an `async fn`.
     ReturnsFuture(Tail),
 }
 
-/// The end of a function that returns a future, and the statements before it.
+/// A function body that ends in a future, taken apart.
 pub(crate) struct Tail {
     /// The statements before the future.
     pub statements: TokenStream,
@@ -27,7 +27,7 @@ pub(crate) struct Tail {
     keyword: Option<TokenTree>,
     /// The last expression, with the user's block in it.
     future: Vec<TokenTree>,
-    /// True if the block moves what it captures, and does not borrow it.
+    /// True if the block moves its captures instead of borrowing them.
     moves: bool,
 }
 
@@ -49,15 +49,17 @@ impl AsyncKind {
 }
 
 impl Tail {
-    /// Puts the statements into a closure whose result can only be the future at the end. The expansion
-    /// of another macro in the statements may contain a `return` that this macro cannot see. If it
-    /// returns another future, that future has another type, which rustc reports at the `return`.
+    /// Moves the statements into a closure whose only possible result is the final future.
+    /// Another macro in the statements may expand to a `return` that this macro cannot see. A future
+    /// that such a `return` yields has another type, so rustc reports an error at the `return`.
     //
-    // Output (paths shortened):
+    // The output, with shortened paths:
+    // ```
     //     return returned(move || -> RunsUnderTheLock<_> {
     //         let twice = id * 2;
     //         return RunsUnderTheLock::future(Box::pin(async move { … }));
     //     });
+    // ```
     fn surround(&self, block: &TokenStream, private: &TokenStream) -> TokenStream {
         let Self {
             statements,
@@ -70,7 +72,7 @@ impl Tail {
             return quote!(#attributes #keyword #future);
         }
         let here = Span::mixed_site();
-        // Clippy counts the macro's own implicit returns among the user's.
+        // Write `return` explicitly, because clippy takes the macro's implicit returns for the user's.
         let of_the_macro = || quote_spanned!(here=> return);
         let keyword = keyword
             .as_ref()
@@ -84,7 +86,7 @@ impl Tail {
     }
 }
 
-/// Replaces the content of the only braces in an expression, which may be in parentheses.
+/// Replaces the content of the only braces in an expression. The braces may be in parentheses.
 fn replace_block(expression: &[TokenTree], block: &TokenStream) -> TokenStream {
     let replaced = expression.iter().map(|token| {
         let TokenTree::Group(group) = token else {
@@ -110,7 +112,7 @@ pub(crate) fn future_at_the_end(body: &Group) -> Option<(Tail, Group)> {
     let mut tokens = tokens_of(body);
     let has_semicolon = tokens.pop_if(|token| is_punct(token, ';')).is_some();
     let mut end = tokens.len();
-    // `.boxed()` of `FutureExt`.
+    // Accept a `.boxed()` of `FutureExt` after the block.
     if let [.., dot, name, TokenTree::Group(arguments)] = &tokens[..]
         && is_punct(dot, '.')
         && (is_word(name, "boxed") || is_word(name, "boxed_local"))
@@ -163,7 +165,7 @@ pub(crate) fn future_at_the_end(body: &Group) -> Option<(Tail, Group)> {
     Some((tail, block))
 }
 
-/// Returns the index of the `async` at the end of the tokens, and whether `move` follows it.
+/// Returns the index of a final `async`, and true if `move` follows it.
 fn start_of_async(tokens: &[TokenTree]) -> Option<(usize, bool)> {
     match tokens {
         [before @ .., a, b] if is_word(a, "async") && is_word(b, "move") => {
@@ -174,7 +176,7 @@ fn start_of_async(tokens: &[TokenTree]) -> Option<(usize, bool)> {
     }
 }
 
-/// Returns the index at which the path of a `Box::pin` at the end of the tokens begins.
+/// Returns the index at which the path of a final `Box::pin` begins.
 fn start_of_box_pin(tokens: &[TokenTree]) -> Option<usize> {
     let [.., boxed, colon, _, pin] = tokens else {
         return None;
@@ -189,7 +191,7 @@ fn start_of_box_pin(tokens: &[TokenTree]) -> Option<usize> {
     Some(tokens.len() - length)
 }
 
-/// True if an expression that is a statement of its own can follow the tokens.
+/// True if a new statement can begin after the tokens.
 fn ends_a_statement(tokens: &[TokenTree]) -> bool {
     match tokens.last() {
         None => true,
@@ -198,8 +200,9 @@ fn ends_a_statement(tokens: &[TokenTree]) -> bool {
     }
 }
 
-/// Returns the first `return` of the statements themselves, and not of a closure, an `async` block or an item in them.
-/// It returns another future, which would run without the lock. `None` if syn cannot read the statements.
+/// Returns the first `return` of the statements, which would yield a future without the lock.
+/// Closures, `async` blocks and items in the statements have their own `return`, so they are skipped. The result is
+/// `None` if syn cannot parse the statements.
 pub(crate) fn first_return(statements: TokenStream) -> Option<Span> {
     struct Returns(Option<Span>);
 

@@ -18,10 +18,10 @@ use crate::resource::{resource, text};
 use crate::return_type::response;
 use crate::value::{bare, literal, lower, takes, word};
 
-/// The limit of `redlock-core`, on which this crate does not depend.
+/// A copy of the limit in `redlock-core`, because the macro cannot depend on that crate.
 const MAX_PERMITS: u32 = 256;
 
-/// Turns the parsed attribute into a plan. `None` only if an error was reported.
+/// Turns the parsed attribute into a plan. Returns `None` only after reporting an error.
 pub(crate) fn check(
     args: &Args,
     function: Option<&Function>,
@@ -67,7 +67,7 @@ pub(crate) fn check(
     }
     let (guard, runtime) = names_of_the_expansion(args, function, errors);
 
-    // Without a function its parameters are unknown, and the function's error was reported already.
+    // A missing function has been reported already, and its parameters are unknown.
     let names = function.map(|function| Names {
         parameters: function.parameters(),
         has_errors: errors.has_any(),
@@ -84,7 +84,7 @@ pub(crate) fn check(
         .is_some_and(ResourcePlan::has_several_names);
     check_kinds(args, &values, has_several_names, errors);
 
-    // Last, so that all other errors are reported too.
+    // Check for the resource last, so that all other errors are reported too.
     Some(LockPlan {
         runtime,
         resource: resource?,
@@ -96,28 +96,29 @@ pub(crate) fn check(
     })
 }
 
-/// Reports a parameter of the function in a value that a `static` has.
+/// Reports a constant value that mentions a parameter of the function.
+/// The value goes into a `static`, which cannot see the function's parameters.
 fn check_constant(key: Key, value: &Expr, parameters: &[Ident], errors: &mut Errors) {
     let is_named = |name: &&Ident| mentions(value.to_token_stream(), &name.to_string());
     if let Some(name) = parameters.iter().find(is_named) {
         let key = key.name();
         errors.under(
             value,
-            format!("`{key}` is read when the program starts, and `{name}` is known in a call only; write a constant"),
+            format!("`{key}` is fixed when the program starts, but `{name}` is known only in a call; write a constant"),
         );
     }
 }
 
-/// Reports parameters that exclude each other, at the later of the two.
+/// Reports parameters that exclude each other, at the later parameter of each pair.
 fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Errors) {
     let shares = args.get(Key::Permits).is_some()
         && !matches!(values.get(Key::Permits), Some(PlainValue::Count(1)));
     let waits_forever = matches!(values.get(Key::Wait), Some(PlainValue::Variant(_)));
     let pairs = [
         (
-            (Key::Permits, Key::Mode),
+            (Key::Permits, Key::Kind),
             true,
-            "`permits` and `mode` ask for two kinds of lock; keep one",
+            "`permits` and `kind` ask for two kinds of lock; keep one",
         ),
         (
             (Key::Wait, Key::RetryCount),
@@ -157,7 +158,7 @@ fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Erro
     }
 }
 
-/// Reports what permits, and readers and writers, cannot have.
+/// Reports parameters that `permits` and `kind` exclude.
 fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, errors: &mut Errors) {
     if let Some(permits) = args.get(Key::Permits) {
         let count = match values.get(Key::Permits) {
@@ -171,7 +172,7 @@ fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, error
             );
             errors.under(permits, message);
         }
-        // One permit is a plain lock.
+        // A lock with one permit is a plain lock.
         if has_several_names && count != Some(1) {
             errors.under(
                 permits,
@@ -180,26 +181,25 @@ fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, error
             );
         }
     }
-    if let Some(mode) = args.get(Key::Mode) {
+    if let Some(kind) = args.get(Key::Kind) {
         if has_several_names {
             errors.under(
-                mode,
-                "readers and writers share one name; lock several names without a `mode`, or what they have \
-                 in common",
+                kind,
+                "readers and writers share one name; leave `kind` out, or lock what the names have in common",
             );
         }
-        if let Some(PlainValue::Variant(["Mode", "Read"])) = values.get(Key::Mode)
+        if let Some(PlainValue::Variant(["Kind", "Read"])) = values.get(Key::Kind)
             && let Some(value) = args.get(Key::OncePer)
         {
             errors.under(
                 value,
-                "`once_per` is for a job, and readers run side by side; leave it out, or write `mode = \"write\"`",
+                "`once_per` is for a job, and readers run side by side; leave it out, or write `kind = \"write\"`",
             );
         }
     }
 }
 
-/// Returns the lease's name in the body, and the runtime's path.
+/// Returns the name of the guard in the body, and the runtime's path.
 pub(crate) fn names_of_the_expansion(
     args: &Args,
     function: Option<&Function>,
@@ -248,7 +248,7 @@ fn is_path_keyword(ident: &Ident) -> bool {
         .any(|keyword| ident == keyword)
 }
 
-/// Returns the other name that the manifest gives to the runtime, on the line of its dependency.
+/// Returns the name under which the user's manifest renames the runtime, if it does.
 fn name_in_the_manifest() -> Option<String> {
     let folder = std::env::var("CARGO_MANIFEST_DIR").ok()?;
     let manifest = std::fs::read_to_string(folder + "/Cargo.toml").ok()?;
@@ -256,13 +256,13 @@ fn name_in_the_manifest() -> Option<String> {
         it.replace(' ', "")
             .contains("={package=\"redlock-runtime\"")
     };
-    // A program that uses two versions has both names.
+    // A program that uses two versions of the runtime has both names.
     let is_only = |_: &&str| !manifest.contains("\nredlock-runtime");
     let line = manifest.lines().find(is_it).filter(is_only)?;
     Some(line.split('=').next()?.trim().replace('-', "_"))
 }
 
-/// Returns the path of the runtime's crate. An invalid path falls back to the default, as its error is reported.
+/// Returns the path of the runtime's crate. Reports an invalid path, and returns the default instead.
 fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
     let Some(value) = value else {
         if let Some(name) = name_in_the_manifest() {

@@ -1,4 +1,4 @@
-//! Rules for durations: each by itself, and between two of them.
+//! Rules for single durations and for pairs of durations.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use crate::parameters::Key;
 use crate::parse::Args;
 use crate::plan::PlainValues;
 
-/// A copy of the limit of `redlock-core`, on which this crate does not depend. `init` checks the rest of what
-/// core asks of a ttl, with the drift of the configuration.
+/// A copy of the limit in `redlock-core`, because the macro cannot depend on that crate.
+/// `init` checks the other rules for a ttl, because they need the drift factor of the configuration.
 const MIN_TTL: Duration = Duration::from_millis(10);
 
-/// Reports durations that no lock can have, if they are known at compile time.
+/// Reports invalid durations, if they are known at compile time.
 pub(crate) fn check_times(args: &Args, values: &PlainValues, errors: &mut Errors) {
     let ttl = values.time(Key::Ttl);
     for key in Key::EACH {
@@ -32,14 +32,14 @@ pub(crate) fn check_times(args: &Args, values: &PlainValues, errors: &mut Errors
                  give a shorter `min_validity` or a longer `ttl`"
             }
             Key::MaxHold if time.is_zero() => {
-                "a `max_hold` of zero is no time; leave it out for a lock that is not renewed"
+                "`max_hold` must be longer than zero; leave it out for a lock that is not renewed"
             }
             Key::MaxHold if is_below => {
                 "`max_hold` is below `ttl`, which the lock is held for anyway; give a longer \
                  `max_hold` or a shorter `ttl` (a number is milliseconds)"
             }
             Key::OncePer if time.is_zero() => {
-                "a `once_per` of zero is no period; leave it out for a function that runs at each call"
+                "`once_per` must be longer than zero; leave it out for a function that runs at each call"
             }
             Key::OncePer if is_below => {
                 "`once_per` is below `ttl`, for which the lock of a killed process stays; give a longer \

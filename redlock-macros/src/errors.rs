@@ -1,5 +1,6 @@
-//! The list to which every phase adds its errors, so that one build shows all of them; and "did you
-//! mean …?" for mistyped names.
+//! The list of errors, and suggestions for mistyped names.
+//!
+//! Every phase adds its errors to the list, so that one build shows all of them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -33,7 +34,7 @@ impl Errors {
         self.all.is_some()
     }
 
-    /// One `compile_error!` for each error, or `None` if there are no errors.
+    /// Returns a `compile_error!` for each error, or `None` for an empty list.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.all.map(syn::Error::into_compile_error)
     }
@@ -47,12 +48,12 @@ impl Errors {
     }
 }
 
-/// Returns the candidate nearest to `typed`, if its distance is small enough.
+/// Returns the candidate nearest to `typed`, if their edit distance is small enough.
 pub(crate) fn nearest<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // One error in three letters is allowed: `tll` finds `ttl`, but `foo` finds nothing.
+    // Allow one error for each three letters: `tll` finds `ttl`, but `foo` finds no name.
     let allowed = typed.chars().count().div_ceil(3);
     candidates
         .into_iter()
@@ -62,7 +63,7 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Names in backticks, joined by commas.
+/// Returns the names in backticks, joined by commas.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")

@@ -1,4 +1,4 @@
-//! Phase three: the output tokens. All input is checked before, so nothing here can fail.
+//! Phase three: emits the output tokens. Phase two has checked all input, so nothing here can fail.
 
 use std::time::Duration;
 
@@ -15,15 +15,17 @@ use crate::parameters::{Key, ValueKind, Variant};
 use crate::plan::{FormatArgument, LockPlan, PlainValue, ResourcePlan, Template, TextPlan};
 use crate::return_type::Output;
 
-/// Writes the function that runs the user's body under the lock.
+/// Emits the function that runs the user's body under the lock.
 //
-// Input:
+// The input:
+// ```
 //     #[redlock(resource = "order:{id}", ttl = 60_000, pools = ["a", "b", "c"], guard = lease)]
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         send(id, lease).await
 //     }
-//
-// Output (paths shortened, and the `__redlock_` taken off the names):
+// ```
+// The output, with shortened paths and without the `__redlock_` in front of each name:
+// ```
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         let spec = LockSpec::formatted(
 //             {
@@ -38,7 +40,7 @@ use crate::return_type::Output;
 //         );
 //         let slot = &LeaseSlot::new();
 //         let body = async move {
-//             // Types `return`, and makes the body own its arguments. It never runs.
+//             // Never runs. Types `return`, and makes the body own its arguments.
 //             if let Some(ret) = None::<Result<Receipt, AppError>> {
 //                 capture!(id);
 //                 return ret;
@@ -47,7 +49,7 @@ use crate::return_type::Output;
 //             ({ send(id, lease).await })
 //         };
 //         let value = run_call(
-//             spec.begin().with_slot(slot), // `spec.begin()` if there is no guard
+//             spec.begin().with_slot(slot), // `spec.begin()` without a guard
 //             body,
 //             ReturnRules {
 //                 from_error: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
@@ -56,31 +58,30 @@ use crate::return_type::Output;
 //         );
 //         return value.await;
 //     }
-//
-// If the attribute has expressions or fields, the specification is a statement of the body, after the first,
-// and `LockSpec::request(spec).await` follows it. The body owns the arguments: an argument that an expression uses
+// ```
+// If the attribute has expressions or fields, the specification moves into the body, after the first statement, and
+// `LockSpec::request(spec).await` follows it. The body then owns the arguments: an argument that an expression uses
 // only in part is dropped with the body, and a template keeps no copy of it. `run_call` polls the body of
-// `CallState::requesting()` until it requests its lock.
+// `CallState::requesting()` until the body requests its lock.
 //
-// The specification comes before the user's block, so that the resource is computed before the block moves an argument.
-// It is a statement of its own: the borrows of a template must not live across the `await`.
+// The specification precedes the user's block, so that the resource is computed before the block moves an argument.
+// The specification is a separate statement, because the borrows of a template must not live across the `await`.
 //
-// The body is made before the first await, and moves into the future that runs it: it is stored
-// once. That future drops the body before it releases the lock. If the future is dropped or panics, the body in
-// it is dropped first, and the lease in `slot` after it. The body is a variable, as editors analyse code in one macro better than code in two.
+// The body moves into the future that runs it before the first await, so it is stored only once. That future drops
+// the body before it releases the lock. If the future is dropped or panics, it drops the body first and the lease in
+// `slot` after it. The body is a variable, because editors analyse code in one macro better than code in two.
 //
-// Every expression here is compiled once for each annotated function. So the conversion of an error
-// is a function that the future calls, and no `match` around the `await`.
+// rustc compiles every expression here once for each annotated function. To keep that cheap, the future calls a
+// function to convert an error, instead of a `match` around the `await`.
 //
-// Locals at `Span::mixed_site()` are invisible to user code. Items are visible, hence the block
-// around `SITE`, which contains nothing of the user's but literals and constants. The user's items are
-// visible to our locals too: `let spec` does not bind if a constant or a unit struct is named `spec`, and
-// actix makes a unit struct of every handler below a route's attribute. Hence the `__redlock_` before the
-// name of every local.
+// Locals at `Span::mixed_site()` are invisible to user code. Items are visible, so a block surrounds `SITE`.
+// That block contains only the user's literals and constants. The user's items are visible to our locals too:
+// `let spec` does not bind if a constant or a unit struct is named `spec`. actix makes such a unit struct of every
+// handler below a route's attribute. The prefix `__redlock_` keeps our locals apart from them.
 //
-// The `return` at the end is for lifetime errors. Of all expressions that a reference passes on its
-// way out, rustc blames the last `return` that does not come from an `.await`; with an output that
-// comes straight from the `.await`, this is the user's `return`.
+// The `return` at the end improves lifetime errors. rustc follows a reference on its way out of the function, and
+// blames the last `return` that does not come from an `.await`. If the output came straight from the `.await`,
+// rustc would blame the user's `return`.
 pub(crate) fn expand(plan: &LockPlan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let here = Span::mixed_site();
@@ -88,7 +89,7 @@ pub(crate) fn expand(plan: &LockPlan, function: &Function) -> TokenStream {
     let output = Output::of(function.output.as_ref(), &function.signature.ident);
 
     let spec = spec(plan, function, &private);
-    // A function that owns no argument has nothing to drop before the release.
+    // Only owned arguments have to be dropped before the release.
     let owns = !plan.captured.is_empty() || !matches!(function.kind, AsyncKind::AsyncFn);
     let requests = owns && plan.uses_fields_or_expressions();
     let (before, inside, mut state) = if requests {
@@ -107,7 +108,7 @@ pub(crate) fn expand(plan: &LockPlan, function: &Function) -> TokenStream {
         let here = here.located_at(guard.span());
         quote_spanned!(here=> let __redlock_slot = &#private::LeaseSlot::new();)
     });
-    // With the span of the return type: if the value is not `Send`, rustc's note is there.
+    // Uses the span of the return type, where rustc then notes that the value is not `Send`.
     let value = Ident::new("__redlock_value", output.span);
     let wrap = output.wrap_response(plan.skips, &private);
     let block = quote_spanned! {here=>
@@ -122,15 +123,15 @@ pub(crate) fn expand(plan: &LockPlan, function: &Function) -> TokenStream {
     let mut inside = function.inner_attributes.clone();
     inside.extend(function.kind.surround(block, &private));
     let mut new = Group::new(Delimiter::Brace, inside);
-    // The item ends with the user's own brace. With a generated brace, rustc takes the whole
-    // function for generated code and does not warn if it is never used.
+    // End the item with the user's own brace. With a generated brace, rustc would take the whole function
+    // for generated code, and not warn about an unused function.
     new.set_span(function.braces);
     let mut item = function.header.clone();
     new.to_tokens(&mut item);
     item
 }
 
-/// Specifies the lock: the site, the resource, and the values that are known only at the call.
+/// Emits the lock's specification: the site, the resource, and the values of the call.
 fn spec(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStream {
     let site = site(plan, function, private);
     let new = |names: TokenStream| quote_spanned!(Span::mixed_site()=> new(#site, #private::NamesLock::resource(#names)));
@@ -166,7 +167,7 @@ fn spec(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStr
     });
     let expressions = plan.values.expressions();
     let at_call = expressions.map(|(key, value)| at_call(key, value, private));
-    // Statements, so that the borrows of formatting end before an expression awaits.
+    // Emit statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
         let __redlock_spec = #private::LockSpec::#resource;
         #note
@@ -174,7 +175,7 @@ fn spec(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStr
     }
 }
 
-/// A template as the arguments of a formatting macro.
+/// Emits a template as the arguments of a formatting macro.
 fn format(template: &Template, private: &TokenStream) -> TokenStream {
     let Template {
         format, arguments, ..
@@ -191,7 +192,7 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
     quote!(#format #(#arguments)*)
 }
 
-/// The static description of the function, registered at link time.
+/// Emits the static description of the function, which is registered at link time.
 fn site(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStream {
     let resource = match &plan.resource {
         ResourcePlan::One(TextPlan::Template(template)) => template.written.value(),
@@ -212,7 +213,7 @@ fn site(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStr
     let skips = (plan.skips).then(|| quote_spanned!(at_mixed_site=> .skip_if_locked()));
     let several = plan.resource.has_several_names();
     let several = several.then(|| quote_spanned!(at_mixed_site=> .several_names()));
-    // Their names in a text that is no literal are a mistake, which only the call can see.
+    // The call refuses a text with a parameter's name in braces. The macro cannot see the text of an expression.
     let is_expression = matches!(plan.resource, ResourcePlan::One(TextPlan::Expression(_)));
     let parameters = is_expression.then(|| {
         let names = function.parameters();
@@ -238,12 +239,12 @@ fn site(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStr
     }
 }
 
-/// The setter of the runtime for a parameter.
+/// Returns the name of the runtime's setter for a parameter.
 fn setter(key: Key) -> Ident {
     Ident::new(key.name(), Span::mixed_site())
 }
 
-/// A constant value, as the site's setter takes it.
+/// Emits a constant value, as the site's setter takes it.
 fn constant(key: Key, value: &PlainValue, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let variant = |[of, variant]: Variant| {
@@ -285,18 +286,18 @@ fn constant(key: Key, value: &PlainValue, private: &TokenStream) -> TokenStream 
     }
 }
 
-/// An expression with its type, so that rustc reports a value of another type at the expression and not
-/// inside the runtime.
+/// Emits an expression with its type.
+/// rustc then reports a value of another type at the expression, instead of inside the runtime.
 fn typed(ty: &TokenStream, value: impl ToTokens) -> TokenStream {
     let here = Span::mixed_site().located_at(value.span());
     quote_spanned!(here=> { let __redlock_value: #ty = #value; __redlock_value })
 }
 
-/// A statement that passes the value of an expression to the specification.
+/// Emits a statement that passes the value of an expression to the specification.
 fn at_call(key: Key, value: &Expr, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site().located_at(value.span());
-    // The parentheses keep `unused_braces` from reporting a block. Their span does not contain the value,
-    // whose own span errors then have.
+    // The parentheses keep `unused_braces` from reporting a block. Their span leaves out the value, so that
+    // errors point at the value itself.
     let time = |ty: TokenStream| quote_spanned!(here=> #private::IntoTime::<#ty>::time((#value)));
     let of_runtime = |name| {
         let name = Ident::new(name, Span::mixed_site());
@@ -309,7 +310,7 @@ fn at_call(key: Key, value: &Expr, private: &TokenStream) -> TokenStream {
         ValueKind::Count => typed(&quote!(::core::primitive::u32), value),
         ValueKind::Fraction => typed(&quote!(::core::primitive::f64), value),
         ValueKind::Flag => typed(&quote!(::core::primitive::bool), value),
-        // Other kinds are never expressions.
+        // Values of all other kinds are constants.
         _ => value.to_token_stream(),
     };
     let method = setter(key);
@@ -327,7 +328,7 @@ fn duration(duration: Duration) -> TokenStream {
     }
 }
 
-/// The user's block as one future, after the request for the lock if the body makes it.
+/// Emits the body: the user's block as one future, after `request` if the body requests the lock.
 fn body(
     plan: &LockPlan,
     function: &Function,
@@ -339,14 +340,14 @@ fn body(
     let captured = plan.captured.iter().map(Captured::item);
     let captured = (!plan.captured.is_empty())
         .then(|| quote_spanned!(Span::mixed_site()=> #private::capture!(#(#captured)*);));
-    // Tells rustc the type of `return` in the body, and that the signature is the reason.
+    // Tells rustc the type of `return` in the body, and blames the signature for it.
     let expect_returns = quote_spanned! {*span=>
         if let ::core::option::Option::Some(__redlock_ret) = ::core::option::Option::None::<#ty> {
             #captured
             return __redlock_ret;
         }
     };
-    // A call, as clippy would report a guard named `_lease` otherwise.
+    // Call a function for the guard, because clippy would report a plain variable named `_lease`.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
         let (ty, get) = if plan.values.is_fenced() {
@@ -356,9 +357,8 @@ fn body(
         };
         quote_spanned!(here=> let #guard: &#private::#ty = #private::LeaseSlot::#get(__redlock_slot);)
     });
-    // The parentheses keep `unused_braces` from reporting a block that was written as a function
-    // body. Their span is the attribute: with the span of the block they would change the block's
-    // span.
+    // The parentheses keep `unused_braces` from reporting a block that was written as a function body. They have
+    // the attribute's span, because the span of the block would change that of the block itself.
     let block = &function.body;
     let locked = quote_spanned! {Span::mixed_site()=>
         #expect_returns
@@ -366,8 +366,7 @@ fn body(
         #guard
         (#block)
     };
-    // With the user's own span: borrow errors name the captures of a user's block, and lints check
-    // its content.
+    // Use the user's own span, so that borrow errors name the captures and lints check the block.
     let moves = function.kind.moves();
     let capture_mode = moves.then(|| quote_spanned!(block.span()=> move));
     quote_spanned!(block.span()=> async #capture_mode { #locked })

@@ -1,5 +1,6 @@
-//! A refused function stays in the output for its callers and for the IDE. The output also defines
-//! what the body could use only under the lock, so that one mistake causes one error.
+//! The output for a function whose attribute has errors: the function itself, for its callers and the IDE.
+//!
+//! The output also binds the guard and adds a missing `async`, so that one mistake causes only one error.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
@@ -8,18 +9,19 @@ use syn::parse::Parser as _;
 use crate::function::{block, parse_header, split_inner_attributes};
 use crate::item_check::is_word;
 
-/// The item, with the lease's name bound and with the `async` that its awaits need. A parameter that only the
-/// attribute mentions causes no warning.
+/// Returns the item with the guard's name bound, and with the `async` that its awaits need.
+/// A parameter that only the attribute mentions causes no warning.
 //
-// Input:
+// The input, and the output with shortened paths. The lease is fenced, so that the body may ask for a token:
+// ```
 //     fn charge(id: u64) -> Result<Receipt, AppError> { send(id, lease).await }
 //
-// Output (paths shortened):
 //     #[allow(unused_variables)]
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
-//         let lease: &Fenced<Lease> = None.unwrap(); // so that a token in the body is no second mistake
+//         let lease: &Fenced<Lease> = None.unwrap();
 //         send(id, lease).await
 //     }
+// ```
 pub(crate) fn fallback_item(
     item: TokenStream,
     guard: Option<&Ident>,
@@ -34,7 +36,7 @@ pub(crate) fn fallback_item(
     if signature.is_none() && !header.iter().any(|token| is_word(token, "fn")) {
         return item;
     }
-    // rustc reports bad syntax. If it is no bad syntax to this rustc, the function still must not run without the lock.
+    // rustc reports bad syntax. A newer rustc may accept the syntax, but the function must not run unlocked.
     let unread = signature.is_none().then(|| {
         quote_spanned! {Span::mixed_site()=>
             let () = const { ::core::panic!("`#[redlock]` cannot read this function") };
@@ -66,7 +68,7 @@ pub(crate) fn fallback_item(
     quote!(#[allow(unused_variables)] #(#header)* #body)
 }
 
-/// True if a block awaits itself, and not in an `async` block in it.
+/// True if a block awaits outside of the `async` blocks in it.
 fn awaits(block: TokenStream) -> bool {
     let mut in_async = false;
     block.into_iter().any(|token| match token {
@@ -84,7 +86,7 @@ mod tests {
 
     use super::fallback_item;
 
-    /// Compares without and with a guard, whose binding stands at `LEASE`.
+    /// Compares the outputs with and without a guard. `LEASE` marks the place of the guard's binding.
     fn check(item: &str, expected: &str) {
         let lex = |text: &str| text.parse::<proc_macro2::TokenStream>().expect(text);
         let bare = |tokens: proc_macro2::TokenStream| tokens.to_string().replace(' ', "");

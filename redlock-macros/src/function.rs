@@ -31,12 +31,12 @@ pub(crate) struct Function {
     pub body: Group,
     /// The tokens around the block.
     pub kind: AsyncKind,
-    /// The output type of the block; `None` for a signature without an arrow.
+    /// The output type of the block, or `None` if the signature has no arrow.
     pub output: Option<Type>,
 }
 
 impl Function {
-    /// Parses an item. Reports one error if the item cannot run under a lock.
+    /// Parses an item that can run under a lock. Reports one error for any other item.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
         let mut header: Vec<TokenTree> = item.into_iter().collect();
         let body = header.last().and_then(block);
@@ -45,7 +45,7 @@ impl Function {
         }
         let tokens: TokenStream = header.iter().cloned().collect();
         let Ok((attributes, signature)) = parse_header.parse2(tokens.clone()) else {
-            // Of a broken function, rustc has an error of its own.
+            // For a broken function, rustc has an error of its own.
             if !header.iter().any(|token| is_word(token, "fn")) {
                 let is_any_word = |token: &&TokenTree| matches!(token, TokenTree::Ident(_));
                 let begin = header.iter().find(is_any_word);
@@ -114,7 +114,7 @@ pub(crate) fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute
     let attributes = input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
     input.parse::<Option<Token![default]>>()?;
-    // `safe` occurs in an `unsafe extern` block only. syn's signatures do not have it.
+    // Skip `safe`, which occurs only in an `unsafe extern` block and which syn's signatures lack.
     let next = input.fork().call(Ident::parse_any);
     if next.is_ok_and(|word| word == "safe") {
         input.call(Ident::parse_any)?;
@@ -124,7 +124,7 @@ pub(crate) fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute
     Ok((attributes, signature))
 }
 
-/// Returns the brace group of a token, also inside the invisible group of a `macro_rules!` fragment.
+/// Returns the brace group of a token, even inside the invisible group of a macro fragment.
 pub(crate) fn block(token: &TokenTree) -> Option<Group> {
     let TokenTree::Group(group) = token else {
         return None;
@@ -157,7 +157,7 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
         })
         .count();
     if count == 0 {
-        // Unchanged: a rebuilt group would lose the spans of its two braces.
+        // Return the group unchanged, because a new group would lose the spans of its two braces.
         return (TokenStream::new(), body);
     }
     let mut rest = Group::new(
@@ -168,8 +168,8 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     (tokens[..count * 3].iter().cloned().collect(), rest)
 }
 
-/// Returns the names that a parameter binds, in order. Fields with an attribute are left out, as a `#[cfg]` may remove
-/// them.
+/// Returns the names that a parameter binds, in order.
+/// Fields with an attribute are left out, because a `#[cfg]` may remove them.
 pub(crate) fn bindings(input: &FnArg) -> Vec<Ident> {
     struct Bindings(Vec<Ident>);
 

@@ -1,10 +1,10 @@
-//! Items that cannot run under a lock, and the errors that say so.
+//! The errors for items that cannot run under a lock.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{Attribute, Path, Signature};
 
-/// The error for what is no function, such as a statement.
+/// The error for any item but a function, such as a statement.
 pub(crate) const NO_FUNCTION: &str = "`#[redlock]` goes on an `async fn`; to lock a part of a function, write \
                                       `redlock_runtime::lock(\"…\").run(async { … }).await?`";
 /// The error for a function that is a test.
@@ -14,9 +14,9 @@ const NO_TEST: &str = "`#[redlock]` would lock before the test's body has made i
 const NO_MAIN: &str = "`#[redlock]` would lock before the body of `main` has started the registry; \
                        annotate a function that it calls";
 
-/// Returns the attribute that makes an entry point of the function, and the error for it: `#[test]`, `#[tokio::test]`,
-/// `#[rstest]`, `#[tokio::main]` and their like. The lock would come before the body, which makes the registry. A
-/// test's attribute above `#[redlock]` was expanded before, and has left a `#[test]` behind.
+/// Returns the attribute that makes the function an entry point, and the error for it.
+/// Such attributes are `#[test]`, `#[tokio::test]`, `#[rstest]` and `#[tokio::main]`. The lock would be acquired before
+/// the body creates the registry. A test attribute above `#[redlock]` was expanded first, to a `#[test]`.
 pub(crate) fn entry_point(attributes: &[Attribute]) -> Option<(&Path, &'static str)> {
     attributes.iter().find_map(|attribute| {
         let path = attribute.path();
@@ -31,8 +31,8 @@ pub(crate) fn entry_point(attributes: &[Attribute]) -> Option<(&Path, &'static s
     })
 }
 
-/// Returns the error for a function that is not `async`. `#[tokio::main]` and similar attributes above `#[redlock]`
-/// have already replaced the `async fn` by a function that blocks on it.
+/// Returns the error for a function that lacks `async`. `#[tokio::main]` and similar attributes above `#[redlock]`
+/// have already replaced an `async fn` by a function that blocks on it.
 pub(crate) fn not_async(body: TokenStream, signature: &Signature) -> String {
     if mentions(body, "block_on") {
         return "the attribute above has already made this function synchronous; \
@@ -49,7 +49,7 @@ pub(crate) fn not_async(body: TokenStream, signature: &Signature) -> String {
     format!("`#[redlock]` needs an `async` function; write `async fn {name}`")
 }
 
-/// True if the word is anywhere in the tokens.
+/// True if the tokens contain the word, at any depth.
 pub(crate) fn mentions(tokens: TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Group(group) => mentions(group.stream(), word),

@@ -1,5 +1,7 @@
-//! The `#[redlock]` attribute. Use it through `redlock-runtime`, which re-exports it and has what the
-//! expansion calls; the two crates have the very same version.
+//! The `#[redlock]` attribute, for use through `redlock-runtime`.
+//!
+//! `redlock-runtime` re-exports the attribute and provides the functions that the expansion calls. The two crates
+//! always have exactly equal versions.
 //!
 //! ```text
 //! use redlock_runtime::{LockError, redlock};
@@ -13,10 +15,10 @@
 //! [`macro@redlock`] is the reference: a section for each parameter, with an example.
 //!
 //! # How it works
-//! The attribute is parsed, checked and expanded. All mistakes in it are reported in one build, each at its
-//! own token. The function keeps its signature. Its new body makes the resource's name, asks the runtime for
-//! the lock, and polls the old body under it. The function is also registered with its parameters, so that
-//! the runtime checks them against the configuration when the program starts.
+//! The macro parses, checks and expands the attribute. One build reports all mistakes in an attribute, each at its
+//! own token. The function keeps its signature. Its new body formats the resource's name, asks the runtime for
+//! the lock, and polls the old body under the lock. The expansion also registers the function with its parameters,
+//! so that the runtime checks them against the configuration when the program starts.
 
 mod argument_capture;
 mod async_kind;
@@ -44,8 +46,7 @@ use crate::errors::Errors;
 use crate::function::Function;
 use crate::parse::Args;
 
-// The examples need `redlock-runtime`, which depends on this crate: they are doc tests of
-// `redlock-tests`.
+// `redlock-tests` runs the examples, because they need `redlock-runtime`, which depends on this crate.
 #[cfg_attr(not(doctest), doc = include_str!("reference.md"))]
 #[proc_macro_attribute]
 pub fn redlock(
@@ -55,8 +56,8 @@ pub fn redlock(
     transform(attribute.into(), item.into()).into()
 }
 
-/// Parses, checks and expands the attribute. The output contains the function even if there are
-/// errors, so that its callers and the IDE report no second error.
+/// Parses, checks and expands the attribute.
+/// The output contains the function even after an error, so that its callers and the IDE report no second error.
 fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(attribute, &mut errors);
@@ -65,7 +66,7 @@ fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match (errors.into_compile_errors(), plan, function) {
         (None, Some(plan), Some(function)) => expand::expand(&plan, &function),
         (complaints, _, function) => {
-            // The errors of these two names were reported already.
+            // `check` has already reported the errors of these two names.
             let again = &mut Errors::default();
             let (guard, runtime) = check::names_of_the_expansion(&args, function.as_ref(), again);
             let mut output = complaints.unwrap_or_default();

@@ -1,18 +1,17 @@
 //! The table of the attribute's parameters.
 
-/// The kind of a parameter's value, and the type that the expansion passes to the runtime.
+/// The kind of a parameter's value, which decides the type for the runtime's setter.
 #[derive(Clone, Copy)]
 pub(crate) enum ValueKind {
     /// A duration.
     Time,
-    /// A duration, or a word: the runtime's enum has a variant `For` for the duration, and the
-    /// named variant for the word.
+    /// A duration or a word, for an enum of the runtime.
+    /// The enum has a variant `For` for the duration, and the named variant for the word.
     TimeOr {
         word: &'static str,
         variant: Variant,
     },
-    /// A duration, or a fraction of the ttl: the variants `Time` and `Fraction` of an enum of the
-    /// runtime.
+    /// A duration or a fraction of the ttl: the variants `Time` and `Fraction` of the named enum.
     TimeOrFraction(&'static str),
     /// A count of 0 or more.
     Count,
@@ -26,11 +25,11 @@ pub(crate) enum ValueKind {
     Text,
     /// An array of the names of pools.
     Pools,
-    /// A parameter with code of its own in `check.rs` and `expand.rs`.
+    /// A parameter that `check.rs` and `expand.rs` treat specially.
     Own,
 }
 
-/// A variant without data of an enum of the runtime: `["OnLost", "Cancel"]`.
+/// An enum of the runtime and its unit variant: `["OnLost", "Cancel"]`.
 pub(crate) type Variant = [&'static str; 2];
 
 /// The row of a parameter in the table.
@@ -43,7 +42,7 @@ struct Row {
     example: &'static str,
 }
 
-/// Makes [`Key`] from rows: the variant, the name for users, the kind, and an example.
+/// Defines [`Key`] from rows: the variant, the name for users, the kind, and an example.
 macro_rules! parameters {
     ($( $key:ident $name:literal: $kind:expr, $example:literal; )+) => {
         /// A parameter of the attribute.
@@ -65,9 +64,9 @@ macro_rules! parameters {
     };
 }
 
-// To add a parameter, add a row, and a row to `parameters/table.rs` of `redlock-runtime`: its setter
-// has the name that is given here. Rules between parameters are in `duration_rules.rs` and
-// `check.rs`. `reference.md` has a section for each parameter.
+// To add a parameter, add a row here and a row to `parameters/table.rs` of `redlock-runtime`.
+// The runtime's setter has the name in the row. `duration_rules.rs` and `check.rs` have the rules between
+// parameters. `reference.md` has a section for each parameter.
 parameters! {
     Resource "resource": ValueKind::Own, r#"resource = "order:{id}""#;
     Ttl "ttl": ValueKind::Time, "ttl = 60_000";
@@ -77,7 +76,7 @@ parameters! {
     RetryDelay "retry_delay": ValueKind::Time, "retry_delay = 200";
     ClockDriftFactor "clock_drift_factor": ValueKind::Fraction, "clock_drift_factor = 0.01";
     MinValidity "min_validity": ValueKind::TimeOrFraction("MinValidity"), "min_validity = 0.66";
-    MaxHold "max_hold": ValueKind::TimeOr { word: "unlimited", variant: ["Renewal", "Unlimited"] },
+    MaxHold "max_hold": ValueKind::TimeOr { word: "unlimited", variant: ["MaxHold", "Unlimited"] },
         r#"max_hold = "10m""#;
     OncePer "once_per": ValueKind::Time, r#"once_per = "1h""#;
     Remember "remember":
@@ -85,8 +84,8 @@ parameters! {
         r#"remember = "every_run""#;
     Permits "permits": ValueKind::Count, "permits = 4";
     Fencing "fencing": ValueKind::Flag, "fencing = true";
-    Mode "mode": ValueKind::Word([("read", ["Mode", "Read"]), ("write", ["Mode", "Write"])]),
-        r#"mode = "read""#;
+    Kind "kind": ValueKind::Word([("read", ["Kind", "Read"]), ("write", ["Kind", "Write"])]),
+        r#"kind = "read""#;
     OnLost "on_lost":
         ValueKind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),
         r#"on_lost = "cancel""#;

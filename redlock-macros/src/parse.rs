@@ -1,4 +1,4 @@
-//! Phase one: the attribute's tokens become keys with values, each with its span.
+//! Phase one: parses the attribute's tokens into keys with values, each with its span.
 //!
 //! Parsing is tolerant: an error in one argument is recorded, and the next argument is still read.
 //! A user with three mistakes sees three errors in one build.
@@ -16,8 +16,8 @@ use crate::parameters::Key;
 #[derive(Default)]
 pub(crate) struct Args {
     given: Vec<Arg>,
-    /// All keys in the attribute. A broken `resource` is recorded here, so that it is not reported
-    /// as missing too.
+    /// All keys in the attribute, even those whose values could not be parsed.
+    /// A broken `resource` is recorded here, so that it is not also reported as missing.
     attempted: Vec<Key>,
 }
 
@@ -47,7 +47,7 @@ impl Args {
         args
     }
 
-    /// Returns the value of a parameter, if the attribute has it and it could be parsed.
+    /// Returns the value of a parameter, if the attribute has a value that could be parsed.
     pub(crate) fn get(&self, key: Key) -> Option<&Expr> {
         self.given
             .iter()
@@ -55,7 +55,7 @@ impl Args {
             .map(|arg| &arg.value)
     }
 
-    /// Returns the span of the second of two parameters that exclude each other, if both are given.
+    /// Returns the span of the later of two parameters, if the attribute has both.
     pub(crate) fn later_of(&self, one: Key, other: Key) -> Option<Span> {
         let mut both = self
             .given
@@ -65,7 +65,7 @@ impl Args {
         both.next().map(|later| later.span)
     }
 
-    /// True if the attribute has the parameter, with a valid value or not.
+    /// True if the attribute has the parameter, even with an invalid value.
     pub(crate) fn attempted(&self, key: Key) -> bool {
         self.attempted.contains(&key)
     }
@@ -87,11 +87,11 @@ impl Args {
             _ => false,
         };
         if !begins_an_argument(input) && self.given.iter().any(is_positional) {
-            // An argument for `{}`, which the template's own error is about.
+            // Skip an argument for `{}`, because the template's own error covers it.
             return skip_to_next(input);
         }
         let name: Ident = input.call(Ident::parse_any).map_err(|error| {
-            // The tokens cannot be parsed as any value; the hint names the missing part.
+            // Take the tokens for a broken resource. The hint names the missing part.
             self.attempted.push(Key::Resource);
             let example = Key::Resource.example();
             let message = format!("expected a parameter such as `{example}`");
@@ -101,7 +101,7 @@ impl Args {
         let assigned = input.parse::<Option<Token![=]>>()?.is_some();
         if !assigned || input.is_empty() || input.peek(Token![,]) {
             let Some(key) = key else {
-                // The unknown name was reported already.
+                // `known` has already reported the unknown name.
                 return skip_to_next(input);
             };
             let (name_of, example) = (key.name(), key.example());
@@ -109,7 +109,7 @@ impl Args {
             return Err(syn::Error::new(name.span(), message));
         }
 
-        // A fork, as syn would report what a broken list leaves once more.
+        // Parse a fork, because syn would also report the tokens that a broken list leaves unread.
         let ahead = input.fork();
         let mut value: Expr = ahead.parse().map_err(|error| {
             let is_incomplete = error.to_string().starts_with("unexpected end of input");
@@ -117,8 +117,8 @@ impl Args {
             if is_incomplete { here() } else { error }
         })?;
         input.advance_to(&ahead);
-        // The span of the invisible group of a `macro_rules!` fragment lies in the macro. The span
-        // of its content lies at the caller's mistake.
+        // Unwrap the invisible group of a `macro_rules!` fragment: the group's span points into the macro, but
+        // the span of its content points at the caller's mistake.
         while let Expr::Group(group) = value {
             value = *group.expr;
         }
@@ -132,7 +132,7 @@ impl Args {
         Ok(())
     }
 
-    /// Returns the key of that name, unless the name is unknown or given twice.
+    /// Returns the key of that name. Reports a name that is unknown or given twice.
     fn known(&mut self, name: &Ident, errors: &mut Errors) -> Option<Key> {
         let typed = name.to_string();
         let Some(key) = Key::named(&typed) else {
@@ -147,7 +147,7 @@ impl Args {
             return None;
         };
         if self.given.iter().any(|arg| arg.key == key) {
-            let message = format!("duplicate `{typed}`; it is given before, keep one");
+            let message = format!("duplicate `{typed}`; keep one");
             errors.at(name.span(), message);
             return None;
         }
@@ -156,7 +156,7 @@ impl Args {
     }
 }
 
-/// Returns the parameter with another name for the same thing.
+/// Returns the parameter that the user means by another word, such as `timeout`.
 fn meant(typed: &str) -> Option<&'static str> {
     match typed {
         "key" | "keys" | "lock" => Some("resource"),
@@ -169,7 +169,8 @@ fn meant(typed: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the span of a value without its key, such as `"order:{id}"`, `id` or `format!(…)`, and what to write.
+/// Returns the span of a value that lacks its key, and the right spelling.
+/// Such values are `"order:{id}"`, `id` and `format!(…)`.
 fn value_without_key(input: ParseStream<'_>) -> Option<(Span, String)> {
     let ahead = input.fork();
     if let Ok(literal) = ahead.parse::<LitStr>() {
@@ -185,8 +186,8 @@ fn value_without_key(input: ParseStream<'_>) -> Option<(Span, String)> {
     is_value.then(|| (name.span(), Key::Resource.example().to_owned()))
 }
 
-/// Skips to the comma before the next argument, so that the rest of a broken value (`f::<A, B>(`)
-/// causes no further errors.
+/// Skips to the comma before the next argument.
+/// The rest of a broken value, such as `f::<A, B>(`, then causes no further errors.
 fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
     while !input.is_empty() {
         let was_comma = input.parse::<Token![,]>().is_ok();
@@ -236,7 +237,7 @@ mod tests {
             (r#"resource = "a","#, &[]),
             ("ttl =", &[needs]),
             ("ttl = , tll = 5", &[needs, unknown]),
-            // The placeholder is reported with the template.
+            // The check of the template reports the placeholder.
             (r#"resource = "order:{}", id, order.id"#, &[]),
             (r#"resource = "{{}}", tll = 5"#, &[unknown]),
             ("ttl = 5 + , guard = x", &["expected an expression"]),

@@ -1,7 +1,7 @@
-//! The names with which the placeholders of a template begin, if `format_args!` does not look them up.
+//! Looks up the names with which the placeholders of a template begin.
 //!
-//! If rustc does not find a name, it offers a similar name in its place, and the place would be the whole
-//! literal. So a name that can only be a parameter is looked up here.
+//! `format_args!` looks up the remaining names. If rustc does not find a name, it suggests a similar one,
+//! which would replace the whole literal. So this module looks up each name that can only be a parameter.
 
 use proc_macro2::{Span, TokenStream};
 use syn::Ident;
@@ -14,19 +14,19 @@ use crate::item_check::mentions;
 /// The names with which a placeholder can begin.
 pub(crate) struct Names {
     pub parameters: Vec<Ident>,
-    /// True if the attribute has errors: then rustc looks no names up.
+    /// True if the attribute has errors. rustc then sees no template, so this module looks up all names.
     pub has_errors: bool,
-    /// The statements before a returned future. Their variables are among their words.
+    /// The statements before a returned future. They may define variables that a placeholder names.
     pub statements: TokenStream,
 }
 
 impl Names {
-    /// Returns the variable, constant or static of that name, as an identifier for the literal at `span`. `None` for a
-    /// name that is no identifier.
+    /// Returns `name` as an identifier that resolves at `span`, or `None` if `name` is not an identifier.
+    /// The identifier means a parameter, a variable, a constant or a static.
     ///
     /// # Errors
-    /// If there is no parameter of that name, and it can be nothing else: fields follow it (`is_path`), or rustc
-    /// would say nothing, or offer a parameter with a similar name, or a field of `self`.
+    /// Returns a message if the name is an unknown parameter. That is certain if fields follow it (`is_path`). It is
+    /// assumed if rustc would report nothing, or would suggest a similar parameter or a field of `self`.
     pub(crate) fn resolve(
         &self,
         name: &str,
@@ -36,12 +36,12 @@ impl Names {
         let parameter = self.parameters.iter().find(|it| it.unraw() == name);
         if let Some(parameter) = parameter {
             let mut parameter = parameter.clone();
-            // The parameter's own token resolves as the parameter does. Its span is the literal.
-            // `self` is a keyword with hygiene, and stays exactly the receiver's token.
+            // Reuse the parameter's own token, which resolves as the parameter does, but point errors at the literal.
+            // `self` is a keyword with hygiene, so only the receiver's own token resolves.
             parameter.set_span(span.resolved_at(parameter.span()));
             return Ok(Some(parameter));
         }
-        // rustc knows whether there is a constant of that name.
+        // Leave constants to rustc, which knows all of them.
         let is_spelt_as_constant =
             name.starts_with(char::is_uppercase) && !name.contains(char::is_lowercase);
         let names = self.parameters.iter().map(|it| it.unraw().to_string());
@@ -64,10 +64,10 @@ impl Names {
     }
 }
 
-/// Returns a word as an identifier, also if it is a keyword. `gen` is one since edition 2024, which `syn` does not
-/// know.
+/// Returns a word as an identifier, in its raw form if the word is a keyword.
+/// `syn` does not know that edition 2024 makes a keyword of `gen`.
 pub(crate) fn identifier(word: &str, span: Span) -> Option<Ident> {
-    // The compiler's lexer reports other text as an error of its own.
+    // Refuse other text here, because parsing it would make rustc's lexer report an error of its own.
     if !word.chars().all(|c| c.is_alphanumeric() || c == '_') {
         return None;
     }
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_can_only_be_a_parameter_is_refused_if_it_is_none() {
-        // The parameters, the name, and whether it is known before fields and by itself.
+        // The parameters, the name, and whether the name resolves with and without fields after it.
         let table: [(&[&str], &str, [bool; 2]); 9] = [
             (&["title"], "title", [true, true]),
             (&["title"], "local", [true, true]),

@@ -1,4 +1,4 @@
-//! The result of phase two: all that the expansion needs, checked, in plain values.
+//! The result of phase two: checked, plain values for the expansion.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use syn::{Expr, Ident, LitStr};
 use crate::argument_capture::Captured;
 use crate::parameters::{Key, Variant};
 
-/// The parameters of the attribute. A parameter that is left out emits nothing, so that the runtime
-/// can tell it from a parameter that repeats the default.
+/// The checked parameters of the attribute.
+/// A parameter that is left out emits nothing, so the runtime can tell it from one that repeats the default.
 pub(crate) struct LockPlan {
-    /// The runtime's path: `::redlock_runtime` unless `crate = …` names another.
+    /// The runtime's path: the value of `crate`, or `::redlock_runtime`.
     pub runtime: TokenStream,
     pub resource: ResourcePlan,
     /// A text about the holder, for people.
@@ -21,13 +21,13 @@ pub(crate) struct LockPlan {
     /// True for `if_locked = "skip"`.
     pub skips: bool,
     pub guard: Option<Ident>,
-    /// The arguments that the body captures, so that they are dropped before the release.
+    /// The arguments that the body captures, to drop them before the release.
     pub captured: Vec<Captured>,
 }
 
 impl LockPlan {
-    /// True if a value is an expression, which may take an argument apart, or has a field, of whose struct the function
-    /// would keep a second copy.
+    /// True if a value is an expression or uses a field.
+    /// An expression may move a part of an argument. For a field, the function would keep a copy of its struct.
     pub(crate) fn uses_fields_or_expressions(&self) -> bool {
         let has_renamed = |template: &Template| !template.arguments.is_empty();
         let is_one = |text: &TextPlan| match text {
@@ -54,7 +54,7 @@ pub(crate) enum PlainValue {
     Flag(bool),
     /// The variant that a word names.
     Variant(Variant),
-    /// A text or a list of texts, as a literal or as an expression that is a constant.
+    /// A text or a list of texts, as a literal or as a constant expression.
     Constant(Expr),
     /// An expression that is evaluated at the call.
     Expression(Expr),
@@ -66,12 +66,12 @@ impl PlainValues {
         found.map(|(_, value)| value)
     }
 
-    /// True if the attribute itself says that each lock comes with a fencing token.
+    /// True if the attribute has the literal `fencing = true`, so that each lock has a fencing token.
     pub(crate) fn is_fenced(&self) -> bool {
         matches!(self.get(Key::Fencing), Some(PlainValue::Flag(true)))
     }
 
-    /// Returns the value of a parameter, if it is a duration that is known at compile time.
+    /// Returns the duration of a parameter, if it is known at compile time.
     pub(crate) fn time(&self, key: Key) -> Option<Duration> {
         match self.get(key)? {
             PlainValue::Time(time) => Some(*time),
@@ -95,10 +95,10 @@ impl PlainValues {
     }
 }
 
-/// The name of the lock.
+/// The name of the lock, or its names.
 pub(crate) enum ResourcePlan {
     One(TextPlan),
-    /// Several names, locked all or none.
+    /// Several names, which are locked all together.
     All(Vec<Template>),
 }
 
@@ -120,16 +120,16 @@ pub(crate) enum TextPlan {
 pub(crate) struct Template {
     /// The literal as the user wrote it. The site shows it.
     pub written: LitStr,
-    /// The same literal, or a new one if placeholders had to be renamed: dotted ones and parts.
+    /// The literal for `format_args!`: new if dotted placeholders or parts were renamed, else `written`.
     pub format: LitStr,
     /// `name = value` for each renamed placeholder.
     pub arguments: Vec<FormatArgument>,
 }
 
-/// The value of a placeholder that `format_args!` cannot take as the user wrote it.
+/// The argument that replaces a dotted placeholder or a part.
 pub(crate) struct FormatArgument {
     pub name: Ident,
     pub value: TokenStream,
-    /// `{name:part}`.
+    /// True for `{name:part}`.
     pub is_part: bool,
 }

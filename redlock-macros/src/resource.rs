@@ -1,5 +1,6 @@
-//! The `resource` and the `note`: expressions, or templates, whose literals become literals for
-//! `format_args!`.
+//! The parameters `resource` and `note`, which are expressions or templates.
+//!
+//! The literal of a template becomes a literal for `format_args!`.
 
 use proc_macro2::Span;
 use quote::{ToTokens as _, quote_spanned};
@@ -12,7 +13,7 @@ use crate::plan::{FormatArgument, ResourcePlan, Template, TextPlan};
 use crate::template::{Placeholder, scan};
 use crate::value::{bare, empty, literal, takes};
 
-/// Copies of the limits of `redlock-core`, on which this crate does not depend.
+/// Copies of the limits in `redlock-core`, because the macro cannot depend on that crate.
 const MAX_RESOURCE: usize = 1024;
 const MAX_NOTE: usize = 256;
 
@@ -24,8 +25,8 @@ pub(crate) fn resource(value: &Expr, names: &Names, errors: &mut Errors) -> Opti
     }
 }
 
-/// Checks an array of templates. An array without a template is an expression. An array with both is
-/// refused, because braces in a user's string would be ambiguous.
+/// Checks an array of templates. An array with no template in it is an expression. An array that mixes templates and
+/// other values is refused, because braces in a user's string would be ambiguous.
 fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<ResourcePlan> {
     if array.elems.is_empty() {
         errors.under(array, empty(Key::Resource));
@@ -95,7 +96,7 @@ fn template(key: Key, written: &LitStr, names: &Names, errors: &mut Errors) -> O
         .ok()?;
     let mut arguments = Vec::new();
     let mut format = written.clone();
-    // Otherwise the template keeps the user's own token, so that rustc underlines the placeholder.
+    // Keep the user's own token if possible, so that rustc can underline a placeholder in it.
     if names.has_errors || placeholders.iter().any(Placeholder::is_renamed) {
         let renamed = renamed(&text, span, &placeholders, names, errors);
         arguments = renamed.1;
@@ -108,13 +109,13 @@ fn template(key: Key, written: &LitStr, names: &Names, errors: &mut Errors) -> O
     })
 }
 
-/// Replaces each dotted placeholder, and each part, by a plain name, with an argument of that name.
+/// Replaces each dotted placeholder and each part by an argument with a plain name.
 //
-// Input:
+// The input and the output:
+// ```
 //     "{order.id:08}/{order.id}/{pair.0}/{name}/{title:part}"
-//
-// Output:
 //     "{arg0:08}/{arg0}/{arg1}/{name}/{arg2}", arg0 = order.id, arg1 = pair.0, arg2 = part(&title)
+// ```
 fn renamed(
     text: &str,
     span: Span,
@@ -146,7 +147,7 @@ fn renamed(
     (format, arguments)
 }
 
-/// Returns a name that the template does not contain, as a name in it could mean a variable of the user.
+/// Returns an unused name: a name in the template could mean a variable of the user.
 fn argument_name(index: usize, text: &str) -> String {
     let mut name = format!("arg{index}");
     while text.contains(&name) {
@@ -155,10 +156,10 @@ fn argument_name(index: usize, text: &str) -> String {
     name
 }
 
-/// Returns the value of a placeholder, if `format_args!` cannot take it unchanged.
+/// Returns the argument for a placeholder that has to be renamed, or `None` for any other.
 ///
 /// # Errors
-/// If it begins with a name that is unknown, or is no path of fields.
+/// Returns a message if the placeholder begins with an unknown name, or is not a path of fields.
 fn argument(
     name: &str,
     span: Span,
@@ -167,7 +168,7 @@ fn argument(
 ) -> Result<Option<FormatArgument>, String> {
     let no_path = || {
         let written = placeholder.path.join(".");
-        format!("`{{{written}}}` is no path of fields; write `{{order.id}}` or `{{pair.0}}`")
+        format!("`{{{written}}}` is not a path of fields; write `{{order.id}}` or `{{pair.0}}`")
     };
     let (root, fields) = (placeholder.path[0], &placeholder.path[1..]);
     let root = names.resolve(root, !fields.is_empty(), span)?;
@@ -181,8 +182,8 @@ fn argument(
     for field in fields {
         let field = match field.parse::<u32>() {
             Ok(index) => Index { index, span: here }.into_token_stream(),
-            // A raw identifier, as the name of a field may be a keyword; rustc treats both as the
-            // same name.
+            // The name of a field may be a keyword, so it becomes a raw identifier. rustc treats both
+            // forms as one name.
             Err(_) => identifier(field, here)
                 .ok_or_else(no_path)?
                 .into_token_stream(),
@@ -203,7 +204,7 @@ mod tests {
     use crate::parameters::Key;
     use crate::placeholder_names::Names;
 
-    /// The template that `text` is for `key`, and the errors.
+    /// Checks `text` as the template of `key`, and returns the template and the errors.
     fn read(key: Key, text: &str) -> (Option<Template>, Vec<String>) {
         let names = Names {
             parameters: ["a", "b", "r#type"]
@@ -252,7 +253,7 @@ mod tests {
     fn only_fields_follow_a_dot() {
         for path in ["a.", ".a", "a..b", "a.b c", "a.🦀", "a.r#self", "a.-"] {
             let (_, errors) = read(Key::Resource, &format!("{{{path}}}"));
-            let is_told = errors.len() == 1 && errors[0].contains("is no path of fields");
+            let is_told = errors.len() == 1 && errors[0].contains("is not a path of fields");
             assert!(is_told, "{path}: {errors:?}");
         }
     }

@@ -1,5 +1,7 @@
-//! The declared return type: what the expansion says of it, what a returned future yields, and which HTTP
-//! framework's response a handler returns.
+//! The declared return type of the function.
+//!
+//! This module finds the output of a returned future and the HTTP framework of a handler, and emits the code
+//! that names the type.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote_spanned};
@@ -8,11 +10,11 @@ use syn::{GenericArgument, Ident, Path, PathArguments, ReturnType, Type, TypePar
 
 use crate::item_check::{is_punct, is_word};
 
-/// The declared return type, as the hints and the trait call repeat it.
+/// The declared return type, as the expansion repeats it.
 pub(crate) struct Output {
     pub ty: TokenStream,
-    /// The type with its place in the source and the macro's hygiene: errors point at the type, but
-    /// lints for hand-written code ignore it.
+    /// The place of the type in the source, with the macro's hygiene.
+    /// Errors then point at the type, and lints for hand-written code ignore the generated code.
     pub span: Span,
     /// The module of the runtime with the traits for `impl IntoResponse` or `impl Responder`.
     response: Option<&'static str>,
@@ -33,8 +35,8 @@ impl Output {
         }
     }
 
-    /// For a handler that returns `impl IntoResponse` or `impl Responder`: the body's value becomes a
-    /// response, unless it can carry a lock error itself.
+    /// Emits the conversion to a response, for a handler that returns `impl IntoResponse` or `impl Responder`.
+    /// A body's value that can carry a lock error itself stays as it is.
     pub(crate) fn wrap_response(&self, skips: bool, private: &TokenStream) -> Option<TokenStream> {
         let module = self.response.filter(|_| !skips)?;
         let module = Ident::new(module, Span::mixed_site());
@@ -47,9 +49,9 @@ impl Output {
         })
     }
 
-    /// Says what the call returns without a lock, and whether a value is a success: by the functions of
-    /// `<Ret as FromLockError>`, or of `FromSkip` for calls that may be skipped, with the span of the
-    /// return type. If the type cannot carry a lock error, the error appears at the return type.
+    /// Emits the rules that map a lock error to a value, and tell a success from a failure.
+    /// The rules are the functions of `<Ret as FromLockError>`, or of `FromSkip` for calls that may be skipped. They
+    /// have the span of the return type, so that rustc reports a type that cannot carry a lock error there.
     pub(crate) fn return_rules(&self, skips: bool, private: &TokenStream) -> TokenStream {
         let Self { ty, span, .. } = self;
         let (carries, from_error) = if skips {
@@ -69,7 +71,7 @@ impl Output {
 /// Returns the type with each `impl Trait` replaced by `_`. The result is valid inside a function body.
 fn erase_impl_trait(ty: TokenStream) -> TokenStream {
     let mut erased = TokenStream::new();
-    // The angle brackets that are open since the `impl`.
+    // The number of angle brackets that were opened after the `impl`.
     let mut depth = None;
     let mut is_arrow = false;
     for token in ty {
@@ -98,8 +100,8 @@ fn erase_impl_trait(ty: TokenStream) -> TokenStream {
     erased
 }
 
-/// Returns the output of the future in a return type: `Ret` in `Pin<Box<dyn Future<Output = Ret> + Send>>`, `impl
-/// Future<Output = Ret>` and `BoxFuture<'_, Ret>`. `_` if the type does not show its output.
+/// Returns the output of the future in a return type, or `_` if the type hides its output.
+/// That is `Ret` in `Pin<Box<dyn Future<Output = Ret> + Send>>`, `impl Future<Output = Ret>` and `BoxFuture<'_, Ret>`.
 pub(crate) fn future_output(output: &ReturnType) -> Type {
     let found = match output {
         ReturnType::Default => None,
@@ -129,7 +131,8 @@ fn in_type(ty: &Type) -> Option<Type> {
     traits(ty).find_map(|path| last_arguments(path).find_map(is_output))
 }
 
-/// Returns the module of the runtime for a handler's `impl IntoResponse` of axum or `impl Responder` of actix-web.
+/// Returns the runtime's module for the web framework of a handler's return type.
+/// The type is an `impl IntoResponse` for axum, or an `impl Responder` for actix-web.
 pub(crate) fn response(ty: &Type) -> Option<&'static str> {
     let Type::ImplTrait(_) = ungrouped(ty) else {
         return None;

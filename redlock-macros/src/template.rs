@@ -1,7 +1,6 @@
-//! A template, read as plain text: its placeholders and their kinds.
+//! Scans the text of a template for its placeholders.
 //!
-//! The rest of the grammar is left to `format_args!`, which reports errors in it better than a
-//! macro can.
+//! `format_args!` checks the rest of the grammar, because it reports errors better than a macro can.
 
 use std::ops::Range;
 
@@ -10,18 +9,17 @@ use crate::errors::nearest;
 /// A `{…}` of a template.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder<'a> {
-    /// The range of the name in the template, without the braces and the `:spec`. With `:part`, which
-    /// `format_args!` does not know.
+    /// The bytes of the template that a new name replaces: the text between the braces, up to a `:spec`.
+    /// A `:part` is replaced too, because `format_args!` does not know it.
     pub range: Range<usize>,
-    /// The name split at its dots, without `r#`: `["order", "id"]`. Plain placeholders have one
-    /// segment.
+    /// The name split at its dots: `["order", "id"]`. A plain name is one segment. Each `r#` is stripped.
     pub path: Vec<&'a str>,
-    /// True for `{name:part}`: the value becomes one part of the name.
+    /// True for `{name:part}`, whose value becomes one part of the resource's name.
     pub is_part: bool,
 }
 
 impl Placeholder<'_> {
-    /// True if `format_args!` cannot take the placeholder unchanged.
+    /// True if `format_args!` needs a plain name in place of the placeholder.
     pub(crate) fn is_renamed(&self) -> bool {
         self.path.len() > 1 || self.is_part
     }
@@ -30,7 +28,7 @@ impl Placeholder<'_> {
 /// Finds the placeholders of a template of the parameter named `key`.
 ///
 /// # Errors
-/// The reason why the template cannot be used.
+/// Returns a message that says why the template cannot be used.
 pub(crate) fn scan<'a>(key: &str, text: &'a str) -> Result<Vec<Placeholder<'a>>, String> {
     let mut placeholders = Vec::new();
     let mut at = 0;
@@ -61,11 +59,11 @@ pub(crate) fn scan<'a>(key: &str, text: &'a str) -> Result<Vec<Placeholder<'a>>,
     Ok(placeholders)
 }
 
-/// Parses the text between two braces; `start` is its offset in the template.
+/// Parses the text between two braces, which begins at the offset `start` of the template.
 fn placeholder<'a>(key: &str, inside: &'a str, start: usize) -> Result<Placeholder<'a>, String> {
     let (name, spec) = inside.split_once(':').unwrap_or((inside, ""));
     let (name, is_part) = (name.trim(), spec.trim() == "part");
-    // In `{id::<8}`, the second colon is the fill of the spec, and in `{Self::P}` the path goes on.
+    // A second colon is the fill of the spec in `{id::<8}`, but continues the path in `{Self::P}`.
     let goes_on = spec.strip_prefix(':').unwrap_or_default();
     let is_path = goes_on.starts_with(|c: char| c.is_alphabetic() || c == '_');
     if is_path || name.contains(['[', '(']) {

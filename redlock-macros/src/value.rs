@@ -1,4 +1,4 @@
-//! Values as users write them, lowered to plain values.
+//! Lowers values as users write them to plain values.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::errors::{Errors, nearest};
 use crate::parameters::{Key, ValueKind};
 use crate::plan::PlainValue;
 
-/// Returns the value without the invisible group of a `macro_rules!` fragment and without parentheses.
+/// Strips parentheses and the invisible groups of `macro_rules!` fragments from a value.
 pub(crate) fn bare(value: &Expr) -> &Expr {
     match value {
         Expr::Group(group) => bare(&group.expr),
@@ -36,13 +36,13 @@ fn is_negative_literal(value: &Expr) -> bool {
     }
 }
 
-/// Returns the error for a value of the wrong kind, which shows the right spelling.
+/// Returns the error for a value of the wrong kind. The error shows the right spelling.
 pub(crate) fn takes(key: Key, what: &str) -> String {
     let (name, example) = (key.name(), key.example());
     format!("`{name}` takes {what}; write `{example}`")
 }
 
-/// Returns the value of a parameter that the table describes. `None` if an error was reported.
+/// Lowers the value of a parameter that the table describes. Returns `None` after reporting an error.
 pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<PlainValue> {
     let lowered = match (key.kind(), literal(value)) {
         (ValueKind::Own, _) => return None,
@@ -86,7 +86,9 @@ fn duration(key: Key, literal: &Lit) -> Result<PlainValue, String> {
                 ValueKind::TimeOr { word, .. } => format!(", or `{name} = \"{word}\"`"),
                 _ => String::new(),
             };
-            format!("is no duration ({error}); write `{name} = \"60s\"` or `{name} = 60_000`{or}")
+            format!(
+                "is not a duration ({error}); write `{name} = \"60s\"` or `{name} = 60_000`{or}"
+            )
         }),
         _ => {
             let what = "milliseconds, a string such as `\"60s\"`, or a `Duration`";
@@ -98,7 +100,7 @@ fn duration(key: Key, literal: &Lit) -> Result<PlainValue, String> {
         .map_err(|why| format!("the value of `{name}` {why}"))
 }
 
-/// Reads an integer as milliseconds. It may have a suffix of Rust such as `u64`.
+/// Reads an integer as milliseconds. The integer may have a suffix of Rust, such as `u64`.
 fn milliseconds(int: &LitInt) -> Result<Duration, String> {
     let (digits, suffix) = (int.base10_digits(), int.suffix());
     if !suffix.is_empty() && !suffix.ends_with(|last: char| last.is_ascii_digit()) {
@@ -134,14 +136,14 @@ fn fraction(key: Key, literal: &Lit) -> Result<PlainValue, String> {
     }
 }
 
-/// Reads a string that is not empty.
+/// Reads a string, and refuses an empty one and a template.
 fn text(key: Key, literal: Option<&Lit>, what: &str) -> Result<String, String> {
     match literal {
         Some(Lit::Str(text)) if text.value().is_empty() => Err(empty(key)),
         Some(Lit::Str(text)) if text.value().contains('{') => {
             let (name, note) = (key.name(), "say what differs in `note = \"…\"`");
             Err(format!(
-                "`{name}` is no template, and the same for each call; {note}"
+                "`{name}` is the same for each call, so it takes no placeholders; {note}"
             ))
         }
         Some(Lit::Str(text)) => Ok(text.value()),
@@ -172,8 +174,8 @@ pub(crate) fn word<T>(
     })
 }
 
-/// True if the value may be a constant, which rustc evaluates. A bare `charge` is none: constants have names
-/// in capitals, so its quotes are missing. An allocation is no constant either.
+/// True if the value may be a constant, which rustc evaluates. Constants have names in capitals, so a bare `charge`
+/// is a string that lacks its quotes. An expression that allocates is refused too.
 fn is_constant(value: &Expr) -> bool {
     match bare(value) {
         Expr::Path(ExprPath { path, .. }) => path.get_ident().is_none_or(|name| {
@@ -194,13 +196,13 @@ fn is_constant(value: &Expr) -> bool {
     }
 }
 
-/// Lowers an array of pool names without duplicates, or a constant of that type. `init` checks a constant
-/// as the macro checks a string.
+/// Lowers an array of distinct pool names, or a constant of that type.
+/// `init` checks the names in a constant, as the macro checks those in strings.
 fn pools(value: &Expr, errors: &mut Errors) -> Option<PlainValue> {
     let example = Key::Pools.example();
     let array = match bare(value) {
         Expr::Array(array) => array,
-        // The expansion takes a reference itself.
+        // Strip the `&`, because the expansion adds one.
         Expr::Reference(reference) => return pools(&reference.expr, errors),
         other if is_constant(other) => return Some(PlainValue::Constant(other.clone())),
         _ => {
@@ -244,7 +246,7 @@ mod tests {
     use crate::errors::Errors;
     use crate::parameters::Key;
 
-    /// The literal's value, `expression`, or the error message.
+    /// Shows the literal's value, `expression`, or the error message.
     fn shown(written: &str, key: Key) -> String {
         let mut errors = Errors::default();
         let value = syn::parse_str(written).expect(written);

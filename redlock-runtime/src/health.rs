@@ -1,4 +1,4 @@
-//! The health of the nodes, as [`Registry::health`](crate::registry::Registry::health) shows it.
+//! The health of the nodes, for [`Registry::health`](crate::registry::Registry::health).
 
 pub use redlock_core::node::{ClockOffset, LastError, NodeHealth, NodeStatus};
 
@@ -6,9 +6,7 @@ pub use redlock_core::node::{ClockOffset, LastError, NodeHealth, NodeStatus};
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// for pool in redlock.registry().health() {
 ///     println!("{}: {:?}, {:?}", pool.pool, pool.status, pool.node_health);
 /// }
@@ -19,15 +17,15 @@ pub use redlock_core::node::{ClockOffset, LastError, NodeHealth, NodeStatus};
 pub struct PoolHealth {
     /// The pool's name.
     pub pool: String,
-    /// The vote of the pool, or why it has none.
+    /// The status of the pool: it votes, or it abstains for a reason.
     pub status: NodeStatus,
-    /// True for one of the default pools.
+    /// True if the pool is one of the default pools.
     pub is_default: bool,
-    /// The number of times that the node may have forgotten locks, as this process saw it: it
-    /// restarted, was flushed, or its clock stepped.
+    /// The number of times that the node may have forgotten locks, as far as this process saw: it restarted, was
+    /// flushed, or its clock stepped.
     pub epoch: u32,
-    /// The number of leases on this pool without a grant from it: it restarted since, or did not answer. The restart
-    /// of another node may end them.
+    /// The number of leases that use this pool but lack a valid grant from it, because it restarted or did not answer.
+    /// The restart of another node may end these leases.
     pub leases_without_grant: usize,
     /// The connection, latency, errors and clock of the pool's node.
     pub node_health: NodeHealth,
@@ -35,53 +33,25 @@ pub struct PoolHealth {
 
 impl PoolHealth {
     /// True if the pool votes.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// assert!(redlock.registry().health().iter().all(|pool| pool.is_voting()));
-    /// # Ok(()) }
-    /// ```
     pub fn is_voting(&self) -> bool {
         matches!(self.status, NodeStatus::Voting)
     }
 }
 
-/// The number of default pools that vote.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let votes = redlock.registry().votes();
-/// println!("{} of {} vote", votes.voting, votes.configured);
-/// # Ok(()) }
-/// ```
+/// The number of default pools that vote, and the number that a lock needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VotingPools {
     /// The number of default pools that vote.
     pub voting: usize,
-    /// The number of pools that are a majority.
+    /// The number of votes that are a majority.
     pub needed: usize,
     /// The number of default pools.
     pub configured: usize,
 }
 
 impl VotingPools {
-    /// True if enough of the default pools vote for a lock.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// assert!(redlock.registry().votes().suffice());
-    /// # Ok(()) }
-    /// ```
+    /// True if enough of the default pools vote for calls to get their locks.
     pub fn suffice(self) -> bool {
         self.configured > 0 && self.voting >= self.needed
     }

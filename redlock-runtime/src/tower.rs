@@ -1,4 +1,4 @@
-//! A lock around each request of a `tower` service, by a key of the request.
+//! Runs each request of a `tower` service under a lock that depends on the request.
 //!
 //! ```
 //! # #[cfg(feature = "axum")] {
@@ -18,19 +18,19 @@
 //! # }
 //! ```
 //!
-//! The inner service is called under the lock, and its future is a body like that of an annotated function. It is
-//! dropped before the lock is released, and it is cancelled when its lease is over. Code in it finds its lease by
-//! [`current_lease`](crate::current_lease), and the fencing token of a lock with
-//! [`LockOptions::fencing`](crate::parameters::LockOptions::fencing) by [`fenced`](crate::LeaseHandle::fenced). A
-//! response's body that is streamed after the future has returned is sent without the lock.
+//! The inner service is called under the lock. Its future is a body like that of an annotated function: it is dropped
+//! before the lock is released, and it is cancelled when its lease is over. Code in it finds its lease by
+//! [`current_lease`](crate::current_lease). For a lock with
+//! [`LockOptions::fencing`](crate::parameters::LockOptions::fencing), it finds the fencing token by
+//! [`fenced`](crate::LeaseHandle::fenced). If a response streams its body after the future has returned, that part is
+//! sent without the lock.
 //!
-//! A request that gets no lock, or loses it, is answered by [`FromLockError`]. If the service's error
-//! can be made of a [`LockError`](crate::LockError), as a boxed error can, the call fails with that error. The
-//! services of axum, which cannot fail, answer with a response: 423 if somebody else holds the lock, as handlers
-//! under the attribute do.
+//! If a request gets no lock, or loses it, [`FromLockError`] makes the answer. If the service's error can be made from
+//! a [`LockError`](crate::LockError), as a boxed error can, the call fails with that error. The services of axum cannot
+//! fail, so they answer with a response, as handlers under the attribute do: 423 if another caller holds the lock.
 //!
 //! # Cancellation
-//! A dropped call drops the inner future, and then releases the lock, or leaves the line for it.
+//! Dropping a call drops the inner future, and then releases the lock. A call that still waits leaves the line.
 
 use std::future::Future;
 use std::mem;
@@ -44,23 +44,15 @@ use crate::attribute::from_lock_error::FromLockError;
 use crate::call::{ReturnRules, run_call};
 use crate::lock::LockBuilder;
 
-/// Puts each request under the lock that a function of the request names: see the [module](self).
+/// Puts each request under the lock that a function chooses for it: see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct LockLayer<K> {
     lock_of: K,
 }
 
 impl<K> LockLayer<K> {
-    /// `lock_of` returns the [`LockBuilder`] of a request, with its parameters, or an `Option` of one: `None` serves
-    /// the request without a lock.
-    ///
-    /// ```
-    /// use redlock_runtime::lock;
-    /// use redlock_runtime::tower::LockLayer;
-    ///
-    /// let layer = LockLayer::new(|order: &u64| lock(format!("order:{order}")));
-    /// # let _ = layer;
-    /// ```
+    /// Creates a layer. `lock_of` returns the [`LockBuilder`] of a request, with its parameters, or an `Option` of one.
+    /// With `None`, the request is served without a lock.
     pub fn new<R, L: Into<Option<LockBuilder>>>(lock_of: K) -> Self
     where
         K: Fn(&R) -> L,
@@ -78,7 +70,7 @@ impl<S, K: Clone> Layer<S> for LockLayer<K> {
     }
 }
 
-/// A service with each request under its lock: what [`LockLayer`] makes.
+/// A service that [`LockLayer`] made: each request runs under its lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Locked<S, K> {
     inner: S,
@@ -102,7 +94,7 @@ where
     }
 
     fn call(&mut self, request: R) -> Self::Future {
-        // The service that said to be ready serves this request. The clone is for the next one.
+        // The present service reported that it is ready, so it serves this request. The clone serves the next one.
         let next = self.inner.clone();
         let mut ready = mem::replace(&mut self.inner, next);
         match (self.lock_of)(&request).into() {

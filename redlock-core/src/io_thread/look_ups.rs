@@ -1,7 +1,7 @@
-//! Look-ups of host names, on threads of the library's own.
+//! Look-ups of host names, on the library's own threads.
 //!
-//! The system's look-up blocks its thread for as long as the name servers are silent. So it runs on the blocking threads
-//! of the library's runtime: the application keeps all of its own, and no exit waits for a look-up.
+//! The system's look-up blocks its thread for as long as the name servers are silent. So look-ups run on the blocking
+//! threads of the library's runtime. The application keeps its own threads, and may exit during a look-up.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use tokio::time::Instant;
 
 use super::IoThread;
 
-/// The age at which a look-up is slow, so that another one begins: name servers may answer again by now.
+/// The age at which a look-up is slow. Another look-up begins then, because name servers may answer again.
 const SLOW_LOOK_UP: Duration = Duration::from_secs(5);
 
-/// The most look-ups of one name at a time.
+/// The largest number of look-ups of one name at a time.
 const MOST_LOOK_UPS: usize = 2;
 
-/// The addresses of a host, sorted, or the system's reason why there are none.
+/// The sorted addresses of a host, or the system's error text.
 type Addresses = Result<Vec<SocketAddr>, String>;
 
-/// A look-up that is under way. Its result is `None` until it ends.
+/// A look-up that is under way. The result is `None` until the look-up ends.
 struct LookUp {
     host: Arc<str>,
     since: Instant,
     result: watch::Receiver<Option<Addresses>>,
 }
 
-/// The look-ups that are under way. Callers that ask for one name share them.
+/// The look-ups that are under way. Callers that ask for the same name share one.
 #[derive(Default)]
 pub(super) struct LookUps(Mutex<Vec<LookUp>>);
 
 impl LookUps {
-    /// Returns the newest look-up of `host`. Begins one by `begin` if there is none, or only a slow one.
+    /// Returns the newest look-up of `host`. If there is none, or only a slow one, `begin` starts another.
     fn join(
         &self,
         host: &str,
@@ -62,9 +62,9 @@ impl LookUps {
 }
 
 impl IoThread {
-    /// Returns the addresses of `host`, sorted, so that all processes try them in one order. IPv4 comes first.
+    /// Returns the sorted addresses of `host`, so that all processes try them in one order. IPv4 comes first.
     ///
-    /// Dropping the future leaves a look-up to the next caller.
+    /// If the future is dropped, the look-up continues, and a later caller can join it.
     pub(crate) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
@@ -92,7 +92,7 @@ fn look_up(host: &str) -> Addresses {
     sorted(found.map_err(|error| error.to_string())?)
 }
 
-/// Returns the addresses in order, each once. A look-up may succeed and find no address, so there is a reason for that.
+/// Sorts the addresses and removes duplicates. A look-up may succeed without any address, which is an error here.
 fn sorted(found: impl Iterator<Item = SocketAddr>) -> Addresses {
     let mut found: Vec<_> = found.collect();
     if found.is_empty() {

@@ -1,8 +1,9 @@
-//! The thread that owns every timer of the library, and background work.
+//! The thread that owns the library's timers and background work.
 //!
-//! These must not belong to the runtime of the first caller: a `#[tokio::test]` ends its runtime with the test, actix
-//! has one runtime for each worker, and a lease may be dropped after its runtime ended. The library therefore has a
-//! runtime of its own, on a thread of its own. A connection moves there when the runtime that began it has ended.
+//! Timers and background work must outlive the runtime of the first caller: a `#[tokio::test]` ends its runtime with
+//! the test, actix has one runtime for each worker, and a lease may be dropped after its runtime ended. So the library
+//! runs them in a separate runtime, on a separate thread. A connection moves there when the runtime that began it has
+//! ended.
 
 mod look_ups;
 
@@ -24,21 +25,20 @@ use crate::panics::caught;
 use crate::process::notice_forks;
 use look_ups::LookUps;
 
-/// The most timers that are kept for later sleeps.
+/// The largest number of timers that are kept for later sleeps.
 const MOST_SPARE: usize = 1024;
 
-/// A timer of tokio, in the library's runtime.
+/// A tokio timer in the library's runtime.
 pub(crate) type Timer = Pin<Box<tokio::time::Sleep>>;
 
-/// A handle to the library's I/O thread. The thread ends with the last clone. Each node, clock and
-/// sleep holds one.
+/// A handle to the library's I/O thread. The thread ends with the last handle. Nodes, clocks and sleeps have one.
 #[derive(Clone)]
 pub struct IoThread(Arc<IoThreadState>);
 
 struct IoThreadState {
     handle: Handle,
-    /// Timers that were used. Most sleeps are over before their time and are followed by others, and tokio defers a timer
-    /// with a fraction of the work that a new timer takes.
+    /// Used timers, kept for later sleeps. Most sleeps end early and are followed by others, and resetting a timer
+    /// costs tokio a fraction of the work of a new one.
     spare: Mutex<Vec<Timer>>,
     look_ups: LookUps,
     /// Dropping the sender ends the thread.
@@ -46,7 +46,7 @@ struct IoThreadState {
 }
 
 impl IoThread {
-    /// Starts a thread named `redlock-io` with a tokio runtime of its own.
+    /// Starts a thread named `redlock-io` with its own tokio runtime.
     ///
     /// # Errors
     /// When the operating system refuses the runtime's descriptors or the thread.
@@ -60,10 +60,9 @@ impl IoThread {
         std::thread::Builder::new()
             .name("redlock-io".into())
             .spawn(move || {
-                // Resolves with an error once the sender is dropped; nothing is ever sent. A timer may wake a caller of
-                // another executor, whose waker may panic.
+                // Run until the sender is dropped. A timer may wake a caller of another executor, whose waker panics.
                 while caught("a waker", || runtime.block_on(&mut ended)).is_none() {}
-                // A look-up may hang, and nobody waits for it.
+                // Abandon look-ups, because one may hang.
                 runtime.shutdown_background();
             })?;
         Ok(Self(Arc::new(IoThreadState {
@@ -74,7 +73,7 @@ impl IoThread {
         })))
     }
 
-    /// The handle of the thread's tokio runtime.
+    /// Returns the handle of the thread's tokio runtime.
     pub fn handle(&self) -> &Handle {
         &self.0.handle
     }
@@ -83,7 +82,7 @@ impl IoThread {
         LibraryTime(Some(self.handle().clone()))
     }
 
-    /// Returns a timer for `span`: `used`, a spare one, or a new one.
+    /// Returns a timer for `span`, which is `used`, a spare one, or a new one.
     pub(crate) fn timer(&self, used: Option<Timer>, span: Duration) -> Timer {
         match used.or_else(|| self.0.spare.lock().pop()) {
             Some(mut timer) => {
@@ -100,7 +99,7 @@ impl IoThread {
         self.0.spare.lock().len()
     }
 
-    /// Keeps a timer for later sleeps, unless it has fired. The timer forgets the sleeper's waker.
+    /// Keeps a timer for later sleeps if it has not fired. The timer drops the waker of its sleeper.
     pub(crate) fn keep_timer(&self, mut timer: Timer) {
         let mut context = Context::from_waker(Waker::noop());
         let is_set = pin!(unconstrained(timer.as_mut())).poll(&mut context);
@@ -111,8 +110,8 @@ impl IoThread {
     }
 }
 
-/// Lets the tasks that were just woken run on other threads. A worker of tokio keeps the task that it woke last in a slot
-/// of its own. If a caller that drops a lease blocks the worker next, that task starves. So an empty task takes the slot.
+/// Lets other threads run the tasks that were just woken. `tokio` keeps the task that a worker woke last in the
+/// worker's LIFO slot. If the caller blocks now, that task starves. So an empty task takes the slot.
 pub(crate) fn share_woken_tasks() {
     if let Ok(runtime) = Handle::try_current()
         && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
@@ -121,19 +120,19 @@ pub(crate) fn share_woken_tasks() {
     }
 }
 
-/// Tokio's time in the library's runtime, on any thread. A caller may run in a runtime whose clock a test has
-/// stopped or moved.
+/// Gives access to tokio's time in the library's runtime, on any thread. The caller's own runtime may have a clock that
+/// a test has stopped or moved.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LibraryTime(Option<Handle>);
 
 impl LibraryTime {
-    /// A sleep on the library's thread, which any runtime may poll.
+    /// Returns a sleep on the library's thread, which any runtime may poll.
     pub(crate) fn sleep(&self, span: Duration) -> tokio::time::Sleep {
         let _entered = self.0.as_ref().map(Handle::enter);
         tokio::time::sleep(span)
     }
 
-    /// Waits for `work`, at most for `span`, which begins now.
+    /// Waits for `work`, but at most for `span` from now.
     pub(crate) fn timeout<W: Future>(&self, span: Duration, work: W) -> tokio::time::Timeout<W> {
         let _entered = self.0.as_ref().map(Handle::enter);
         tokio::time::timeout(span, work)
@@ -141,7 +140,7 @@ impl LibraryTime {
 
     pub(crate) fn now(&self) -> Instant {
         match self.0 {
-            // The clock of the library's runtime is never stopped.
+            // The clock of the library's runtime always runs.
             Some(_) => Instant::from_std(std::time::Instant::now()),
             None => Instant::now(),
         }

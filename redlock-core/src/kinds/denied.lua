@@ -1,6 +1,7 @@
--- Calls commands without an effect. Names those that the user may not run, with a space and a '+' before each;
--- and returns the first error of another kind. That the user may not touch the key is such an error. Redis 7.0
--- words a denial differently from later versions and Valkey.
+-- Tries harmless commands, to find out which ones the user may run.
+--   missing  for each command that the user may not run: a space, a '+' and its name
+--   other    the first error of another kind, such as a denied key, or false
+-- Redis 7.0 words a denial differently from later versions and from Valkey, so two texts are recognised.
 local function denied(calls)
   local missing, other = '', false
   for _, call in ipairs(calls) do

@@ -1,5 +1,4 @@
-//! The kinds of locks. A room has all of its kind: its calls, its scripts with their twins, what a reply means, and
-//! how a vote counts.
+//! The kinds of locks. Each kind has a room with its calls, scripts and twins, and the meaning of replies and votes.
 #![expect(
     clippy::unnecessary_wraps,
     reason = "twins have one type, also where less would do"
@@ -33,32 +32,31 @@ pub(crate) use exclusive::plain;
 pub(crate) use protocol_args::{Advice, ProtocolArgs};
 pub(crate) use readers_writers::COMMANDS;
 
-/// The kind of a lock: which other holders its holder excludes, and how many holders it has at a time.
+/// The kind of a lock: whom a holder excludes, and how many holders there may be.
 ///
-/// All kinds of one resource exclude each other by the same key (of permits, that of the first one), also
-/// locks of other clients that use `SET key value NX`.
+/// Locks of all kinds on one resource exclude each other by the same key, which for permits is the key of the first
+/// permit. Locks of other clients that use `SET key value NX` on this key are excluded too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// The holder is the only one. The lock takes no part in the order of any other kind.
+    /// Exactly one holder. The lock ignores the order in which other kinds let their callers in.
     #[default]
-    Exclusive,
-    /// The resource has this number of permits, and each holder has one of them. The key of the first permit is
-    /// that of the plain lock.
+    Plain,
+    /// At most this number of holders, each with one of the permits. The first permit has the key of the plain lock.
     Permits(u16),
-    /// The holder shares the resource with other readers only. Readers that come while
-    /// a writer waits let the writer go first.
+    /// A reader, which shares the resource with other readers only. Readers that arrive while a writer waits let the
+    /// writer go first.
     Read,
-    /// The holder is the only one. While it waits, no new reader goes in; when it leaves, the readers
-    /// that were refused meanwhile go in before the next writer.
+    /// Exactly one holder, the writer. While a writer waits, no new reader gets in. When a writer leaves, the readers
+    /// that were refused because of it get in before the next writer.
     Write,
 }
 
 impl Kind {
-    /// Returns the calls and the meaning of their replies, for one acquisition.
+    /// Returns the protocol of one acquisition: its calls, and the meaning of their replies.
     pub(crate) fn protocol(self, args: &ProtocolArgs<'_>) -> Arc<dyn LockProtocol> {
         match self {
-            Self::Exclusive => Arc::new(Exclusive::new(args)),
+            Self::Plain => Arc::new(Exclusive::new(args)),
             Self::Permits(1) => Arc::new(Exclusive::new(args).one_of(args.keys.clone(), 0)),
             Self::Permits(count) => Arc::new(AnyPermit::new(count, args)),
             Self::Read => Arc::new(Reader::new(args)),
@@ -66,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// Checks the values of the kind, and refuses what a request of it cannot have. `once_per` is the period of a job.
+    /// Checks a request's kind, and the parameters that may not go with it. `once_per` is the period of a job.
     pub(crate) fn check(
         self,
         resource: &Resource,
@@ -74,42 +72,41 @@ impl Kind {
         once_per: Option<Duration>,
     ) -> Result<(), Invalid> {
         match self {
-            Self::Exclusive => Ok(()),
+            Self::Plain => Ok(()),
             Self::Permits(count) => permits::check(count, resource, has_fencing, once_per),
             Self::Read => readers_writers::check(resource, once_per),
             Self::Write => readers_writers::check(resource, None),
         }
     }
 
-    /// Returns the kind as the nodes see it: one permit is the plain lock.
+    /// Returns the kind as the nodes see it. A single permit is a plain lock.
     pub(crate) fn on_nodes(self) -> Self {
         if self == Self::Permits(1) {
-            return Self::Exclusive;
+            return Self::Plain;
         }
         self
     }
 
-    /// True if a node's user needs more permissions than for other kinds:
-    /// [`NodeHealth::mend`](crate::node::NodeHealth::mend) names those that are missing.
+    /// True if a node's user needs more permissions than other kinds require.
+    /// [`NodeHealth::mend`](crate::node::NodeHealth::mend) names the missing ones.
     pub fn needs_more_commands(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
 
-    /// Returns the kind in a word, as a label of a metric.
+    /// Returns the kind as one word, which labels metrics.
     pub fn label(self) -> &'static str {
         match self.on_nodes() {
-            Self::Exclusive => "plain",
+            Self::Plain => "plain",
             Self::Permits(_) => "permits",
             Self::Read => "read",
             Self::Write => "write",
         }
     }
 
-    /// True if a lease of this kind may be shared by a call that wants a lease of the kind `wanted`: it has
-    /// what the call wants.
+    /// True if a call that wants a lease of kind `wanted` may share this one, which then gives it all that it wants.
     pub fn covers(self, wanted: Self) -> bool {
         let (has, wanted) = (self.on_nodes(), wanted.on_nodes());
-        let is_alone = matches!(has, Self::Exclusive | Self::Write);
+        let is_alone = matches!(has, Self::Plain | Self::Write);
         has == wanted || is_alone && !matches!(wanted, Self::Permits(_))
     }
 }
@@ -117,7 +114,7 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exclusive => f.write_str("a plain lock"),
+            Self::Plain => f.write_str("a plain lock"),
             Self::Permits(count) => write!(f, "one of {count} permits"),
             Self::Read => f.write_str("a read lock"),
             Self::Write => f.write_str("a write lock"),
@@ -125,7 +122,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// All scripts, for the connections that load them and for the tests that run them.
+/// All scripts. Connections load these scripts, and tests run them.
 pub(crate) static SCRIPTS: [&Script; 15] = [
     &exclusive::scripts::SET,
     &exclusive::scripts::ACQUIRE_ALL,
@@ -144,14 +141,14 @@ pub(crate) static SCRIPTS: [&Script; 15] = [
     &any_kind::scripts::FORCE_RELEASE,
 ];
 
-/// Returns the keys of every kind of lock on the one name of `key`, which say who has it. `prefix` is its key prefix.
+/// Returns the keys that say who holds `key`, by any kind of lock. `key` is one name, with the key prefix `prefix`.
 pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
-    // The first permit has the plain lock's key.
+    // The first permit has the plain lock's key, so these cover both.
     let mut keys = permits::keys_of(key, permits::MAX_PERMITS, prefix);
     let [readers, ..] = readers_writers::shared_keys(key, prefix);
     keys.push(readers);
     Resource::of(keys)
 }
 
-/// A Lua function that calls commands without an effect, to see what the user may run.
+/// A Lua function that tries harmless commands, to find out which the user may run.
 pub(crate) const DENIED: &str = include_str!("denied.lua");

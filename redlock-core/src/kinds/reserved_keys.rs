@@ -1,11 +1,11 @@
-//! The library's own keys, which no lock may have.
+//! The library's own keys, which locks may not use.
 
 use crate::model::invalid::Invalid;
 use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};
 
 use super::{fenced, permits, readers_writers, runs};
 
-/// The beginnings of all auxiliary keys of locks, after [`RESERVED_PREFIX`].
+/// The prefixes of all auxiliary keys of locks. [`RESERVED_PREFIX`] precedes them.
 const AUXILIARY_BEGINNINGS: [&[u8]; 7] = [
     permits::PERMITS,
     permits::QUEUES,
@@ -16,15 +16,15 @@ const AUXILIARY_BEGINNINGS: [&[u8]; 7] = [
     runs::RUNS,
 ];
 
-/// The keys of a node itself, after [`RESERVED_PREFIX`].
+/// The keys of a node itself. [`RESERVED_PREFIX`] precedes them.
 const NODE_KEYS: [&[u8]; 2] = [b"marker", b"permissions"];
 
 impl Resource {
-    /// Returns the keys of these names under the key prefix `prefix`, as [`with_prefix`](Self::with_prefix).
+    /// Returns the keys of these names under the key prefix `prefix`, as [`with_prefix`](Self::with_prefix) does.
     ///
     /// # Errors
-    /// [`Invalid`] if one of the keys is an auxiliary key of the library under another prefix: a
-    /// service with that prefix would find a lock in its place.
+    /// [`Invalid`] if one of the keys could be an auxiliary key of the library under another prefix. A service with
+    /// that prefix would find a lock where it expects its own data.
     pub fn keys_under(&self, prefix: &[u8]) -> Result<Self, Invalid> {
         let keys = self.with_prefix(prefix);
         if let Some(key) = keys.names().find(|key| is_auxiliary(key)) {
@@ -38,7 +38,7 @@ impl Resource {
     }
 }
 
-/// True if `key` is the library's own under any key prefix.
+/// True if `key` is one of the library's own keys under any key prefix.
 fn is_auxiliary(key: &[u8]) -> bool {
     let is = |kind: &&[u8]| {
         let head = key.strip_suffix(*kind);

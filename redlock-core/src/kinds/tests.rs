@@ -1,4 +1,4 @@
-//! What tests of calls need, and what all kinds have alike.
+//! Owner tokens for tests of calls, and a test of all kinds together.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use crate::model::token::OwnerToken;
 
 pub(crate) const TTL: Duration = Duration::from_secs(30);
 
-/// The token, `host/1/0011…ff`.
+/// Returns the usual token of a test, `host/1/0011…ff`.
 pub(crate) fn token() -> OwnerToken {
     drawn(0x11)
 }
 
-/// Another token, `host/1/0022…`.
+/// Returns another token, `host/1/0022…`.
 pub(crate) fn other() -> OwnerToken {
     drawn(0x22)
 }
@@ -32,7 +32,7 @@ fn drawn(step: u8) -> OwnerToken {
 
 #[test]
 fn a_holder_alone_covers_all_but_permits_and_any_other_its_like() {
-    let (read, write, plain) = (Kind::Read, Kind::Write, Kind::Exclusive);
+    let (read, write, plain) = (Kind::Read, Kind::Write, Kind::Plain);
     let [one, eight, nine] = [1, 8, 9].map(Kind::Permits);
     for (holder, covered) in [
         (plain, &[plain, one, read, write][..]),

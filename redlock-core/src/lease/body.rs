@@ -1,4 +1,4 @@
-//! Running a body under a lease.
+//! Runs a body under a lease.
 
 use std::future::Future;
 use std::mem;
@@ -14,42 +14,45 @@ use super::LeaseHandle;
 
 /// The policy for a body whose lease is lost or whose validity ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum OnLost {
-    /// The body is not polled any longer, and the call ends with the loss.
+    /// The body is cancelled: its polls end, and the call ends with the loss.
     #[default]
     Cancel,
-    /// The body continues without the lock, and returns its value. Only a shutdown stops it. Log and metrics alone tell
-    /// of the loss, unless the body asks the lease: a failed renewal at the deadline, the others when the body ends.
+    /// The body continues, although the lock is lost, and its value is returned. Only a shutdown stops such a body.
+    /// Unless the body asks the lease, only log and metrics report the loss: a failed renewal at the deadline, other
+    /// losses when the body ends.
     Continue,
 }
 
 /// The outcome of a body.
+// It is exhaustive, because a wildcard arm would discard the value of a body.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BodyOutcome<T> {
     /// The body returned while the lease was valid.
     Done(T),
     /// The body returned in a poll that ran past the end of the lease.
     Late(T, LeaseEnd),
-    /// The body was cancelled: it was not polled after the end of the lease.
+    /// The body was cancelled: its polls ended with the lease.
     Cancelled(LeaseEnd),
 }
 
-/// Watches the lease of one body.
+/// Watches the lease for one body.
 #[derive(Debug)]
 pub struct BodyWatch {
     lease: LeaseHandle,
     on_lost: OnLost,
-    /// The policy that counts now: `Cancel` until the first poll, then `on_lost`. So no body begins under a lease that is
+    /// The policy at present: `Cancel` until the first poll, then `on_lost`. So no body begins under a lease that is
     /// over.
     policy: OnLost,
-    /// The body's number among the bodies of the lease. Zero until the body has waited.
+    /// The body's number among the bodies of the lease, or zero until the body has waited.
     number: u32,
-    /// Completes at a deadline of the lease, which an extension may have moved since.
+    /// A timer for the lease's deadline at the time of its making. An extension may have moved the deadline since.
     timer: Option<Sleep>,
 }
 
 impl BodyWatch {
-    /// Makes the watch of a body that has not begun.
+    /// Makes the watch for a body before its first poll.
     pub const fn new(lease: LeaseHandle, on_lost: OnLost) -> Self {
         Self {
             lease,
@@ -60,7 +63,7 @@ impl BodyWatch {
         }
     }
 
-    /// Polls the body once, as [`hold`](LeaseHandle::hold) does, for a caller that keeps the body.
+    /// Polls the body once, for a caller that keeps the body. [`hold`](LeaseHandle::hold) keeps polling.
     pub fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -76,11 +79,11 @@ impl BodyWatch {
                 Some(over) => BodyOutcome::Late(output, over),
             });
         }
-        // After the body, because only a body that waits needs a timer.
+        // Register after the poll, because only a body that waits needs a timer.
         self.watch(context).map(BodyOutcome::Cancelled)
     }
 
-    /// Makes the body wake at the end of the lease. Returns the reason if the body has to stop already.
+    /// Arranges that the body is woken at the end of the lease. Returns the reason if the body has to stop already.
     fn watch(&mut self, context: &mut Context<'_>) -> Poll<LeaseEnd> {
         let policy = self.policy;
         loop {
@@ -122,8 +125,8 @@ pub(super) struct BodyWakers {
 }
 
 impl BodyWakers {
-    /// Registers the waker of the body with this number, or gives the body a number if it is zero. Returns the waker
-    /// that was registered before, to be dropped once the mutex is unlocked.
+    /// Registers the waker of the body with this number. If the number is zero, the body gets a new number first.
+    /// Returns the previous waker, which has to be dropped after the mutex is unlocked.
     pub(super) fn register(&mut self, number: &mut u32, waker: &Waker) -> Option<(u32, Waker)> {
         if *number == 0 {
             self.last_number = self.last_number.wrapping_add(1).max(1);
@@ -134,13 +137,13 @@ impl BodyWakers {
         earlier
     }
 
-    /// Returns the waker of a body, to be dropped once the mutex is unlocked.
+    /// Removes and returns the waker of a body. Drop the waker after the mutex is unlocked.
     pub(super) fn forget(&mut self, number: u32) -> Option<(u32, Waker)> {
         let place = self.wakers.iter().position(|(it, _)| *it == number);
         place.map(|place| self.wakers.swap_remove(place))
     }
 
-    /// Takes all wakers, to be woken once the mutex is unlocked.
+    /// Takes all wakers. Call the wakers after the mutex is unlocked.
     pub(super) fn take_all(&mut self) -> SmallVec<[(u32, Waker); 1]> {
         mem::take(&mut self.wakers)
     }

@@ -1,5 +1,5 @@
-//! The extension of a lease: a compare-and-expire on all nodes, and never a SET. It puts missing keys back once a
-//! majority has proved that the lock is ours.
+//! Extends a lease, by a compare-and-expire on all nodes and never a SET. Restores missing keys once a majority has
+//! proved that the lock is ours.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,20 +19,19 @@ use crate::targets;
 
 use super::shared::LeaseShared;
 
-/// The time before the deadline at which an extension is given up, or a hundredth of the ttl if that is less. So the
-/// reason for the lease's end is known at its end.
+/// The time before the deadline at which an extension gives up. A hundredth of the ttl replaces this time if that is
+/// less. So the reason for a lease's end is known when the lease ends.
 const MARGIN_BEFORE_DEADLINE: Duration = Duration::from_millis(2);
 
-/// Receives the outcome of a lease's extensions. See
-/// [`LeaseHandle::observe_extensions`](crate::LeaseHandle::observe_extensions). Core keeps no metrics of its own; an
-/// exporter counts with an observer.
+/// Receives the outcomes of a lease's extensions. Exporters of metrics implement this trait, because core keeps no
+/// metrics. See [`LeaseHandle::observe_extensions`](crate::LeaseHandle::observe_extensions).
 pub trait ObserveExtensions: Send + Sync {
-    /// Receives the outcome of an extension that a caller or the renewal sent. Must not block.
+    /// Receives the outcome of one extension, sent by a caller or by the renewal. The observer must not block.
     fn observe_extension(&self, outcome: Result<(), &ExtendError>);
 }
 
-/// Extends a lease for [`LeaseHandle::extend`](crate::LeaseHandle::extend) and the renewal. Waits for the answers for
-/// at most `timeout`.
+/// Extends a lease, for [`LeaseHandle::extend`](crate::LeaseHandle::extend) and for the renewal. Waits for the answers,
+/// but at most for `timeout`.
 pub(super) async fn run_extension(
     shared: &LeaseShared,
     ttl: Duration,
@@ -42,7 +41,7 @@ pub(super) async fn run_extension(
         return Err(ExtendError::Ended(over));
     }
     check_ttl(ttl, shared.request.clock_drift_factor)?;
-    // The clock is read first: a node may count from the moment of sending.
+    // Read the clock before sending, because a node may count from the moment of sending.
     let sent_at = shared.now();
     let extension = shared.claim.send_extension(ttl, sent_at);
     let end = shared
@@ -50,7 +49,7 @@ pub(super) async fn run_extension(
         .saturating_sub(MARGIN_BEFORE_DEADLINE.min(ttl / 100));
     let until = sent_at.saturating_add(timeout).min(end);
     before(shared.clock(), until, extension.round.decided()).await;
-    // For the error only: a silent node is blamed only if it had this time. Near the deadline it had less.
+    // The error blames a silent node only if the node had this time. Near the deadline the node had less time.
     let timeout = until.saturating_since(sent_at).max(timeout.min(ttl / 10));
     let outcome = conclude(shared, &extension, timeout);
     if let Some(observer) = shared.observer() {
@@ -61,7 +60,7 @@ pub(super) async fn run_extension(
     outcome
 }
 
-/// Concludes an extension by the votes so far. Nodes had `timeout` to answer.
+/// Concludes an extension from the votes so far. The nodes had `timeout` to answer.
 fn conclude(
     shared: &LeaseShared,
     extension: &Extension,
@@ -85,7 +84,7 @@ fn conclude(
     Err(ExtendError::Unavailable(error))
 }
 
-/// Prolongs the lease by an extension that a majority proved, and puts missing keys back.
+/// Prolongs the lease after an extension that a majority proved, and restores missing keys.
 fn prolong(shared: &LeaseShared, extension: &Extension) -> Result<(), LeaseEnd> {
     let (started, ttl) = (extension.sent_at, extension.ttl);
     let validity = validity_of(ttl, shared.request.clock_drift_factor);
@@ -100,7 +99,7 @@ fn prolong(shared: &LeaseShared, extension: &Extension) -> Result<(), LeaseEnd> 
     Ok(())
 }
 
-/// Returns the `host/pid` of another holder, if a node told one.
+/// Returns the `host/pid` of another holder, if a node named one.
 fn other_holder(round: &Round) -> Option<Arc<str>> {
     let answers = round.answers();
     let mut holdings = answers.iter().flatten().filter_map(Vote::holding);
@@ -120,7 +119,7 @@ mod tests {
         c.cut();
         let lease = scene.acquired(&once());
         c.restore();
-        // The key is put back on c.
+        // The extension restores the key on c.
         assert!(extended(&lease, TTL));
         b.cut();
         let refused = poll(&mut Box::pin(lease.extend(TTL))).map(|it| it.unwrap_err().to_string());

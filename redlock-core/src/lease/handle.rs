@@ -1,4 +1,4 @@
-//! The view of a lease that may be kept.
+//! Handles: views of a lease that code below the holder may keep.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -18,24 +18,24 @@ use super::extension::run_extension;
 use super::shared::{LeaseShared, LeaseState};
 use super::{FencingToken, Lease, ObserveExtensions};
 
-/// A view of a lease, to clone and keep. It does not keep the lock: after the end of the lease it has no effect.
+/// A cloneable view of a lease. The handle does not keep the lock, and has no effect after the end of the lease.
 #[derive(Clone)]
 pub struct LeaseHandle {
     pub(super) shared: Arc<LeaseShared>,
 }
 
 impl LeaseHandle {
-    /// Returns the locked resource, without the key prefix.
+    /// Returns the locked resource. Its names are those of the request, before the key prefix.
     pub fn resource(&self) -> &Resource {
         &self.shared.request.resource
     }
 
-    /// Returns the kind of the lock: which holders it excludes, and how many it has at a time.
+    /// Returns the kind of the lock: which holders it excludes, and how many it may have.
     pub fn kind(&self) -> Kind {
         self.shared.request.kind
     }
 
-    /// Returns the time for which the lock is certainly ours. It is zero after the end of the lease.
+    /// Returns the time for which the lock is certainly still ours. The time is zero once the lease is over.
     pub fn validity(&self) -> Duration {
         self.shared.validity()
     }
@@ -52,35 +52,35 @@ impl LeaseHandle {
         UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
     }
 
-    /// Returns the ttl of the request. An extension may have used another one.
+    /// Returns the ttl of the request. An extension may have used a different ttl.
     pub fn ttl(&self) -> Duration {
         self.shared.request.ttl
     }
 
-    /// Returns the number of extensions, renewals included.
+    /// Returns the number of extensions, including renewals.
     pub fn extensions(&self) -> u32 {
         self.shared.extensions()
     }
 
-    /// Returns the number of holders that share the lock: the first one, and all that [joined](Self::join).
-    /// It is zero after the release.
+    /// Returns the number of holders of the lock, [joined](Self::join) ones included. The number is zero after the
+    /// release.
     pub fn holders(&self) -> usize {
         self.shared.holders() as usize
     }
 
-    /// Returns the number of callers of this client in line for the lock.
+    /// Returns the number of this client's callers that wait in line for the lock.
     pub fn waiting(&self) -> usize {
         self.shared.parts.lines.waiting_at(&self.shared.line_key())
     }
 
-    /// Returns the number of the lease's permit: 0 to one less than the number of permits. Each live holder has another
-    /// one. `None` for a plain lock.
+    /// Returns the number of the lease's permit, counted from 0. No two live holders have the same number. Returns
+    /// `None` for a plain lock.
     pub fn permit(&self) -> Option<u16> {
         self.shared.claim.protocol.permit()
     }
 
-    /// Returns the lock's fencing token, if the request asked for one. Send it to the store with every write. An
-    /// extension does not change it.
+    /// Returns the lock's fencing token, if the request asked for one. Send the token to the store with every write. An
+    /// extension does not change the token.
     pub fn fencing_token(&self) -> Option<FencingToken> {
         self.shared.granted.fencing_token
     }
@@ -90,7 +90,7 @@ impl LeaseHandle {
         self.shared.claim.token.short_id()
     }
 
-    /// Returns the note of the keys.
+    /// Returns the note that the keys carry.
     pub fn note(&self) -> Option<Note> {
         token::note_of(self.shared.claim.token.as_bytes())
     }
@@ -100,25 +100,26 @@ impl LeaseHandle {
         self.shared.waited
     }
 
-    /// Returns the number of attempts of the acquiring caller. It is zero if the lock was handed over unchanged.
+    /// Returns the number of attempts that the acquiring caller made. No attempt was made if the lock was handed over
+    /// as it was.
     pub fn attempts(&self) -> u32 {
         self.shared.attempts
     }
 
-    /// Returns the number of nodes that have granted the lock, stragglers included. Nodes whose key was put back later
+    /// Returns the number of nodes that have granted the lock, including stragglers. Nodes whose key was restored later
     /// do not count.
     pub fn votes(&self) -> usize {
         self.shared.claim.votes()
     }
 
-    /// Returns the nodes of the lock. A majority granted it.
+    /// Returns the nodes of the lock. A majority of these nodes granted the lock.
     pub fn nodes(&self) -> &NodeSet {
         &self.shared.claim.nodes
     }
 
-    /// Returns the names of the nodes without a grant that counts. Such a node refused the lock or may have
-    /// forgotten it, and the last extension could not count it. If there is no such node, the lock outlives the
-    /// restart of any single node. The list is empty while answers may still arrive, and after the end of the lease.
+    /// Returns the names of the nodes whose grant is missing. Such a node refused the lock or may have forgotten it,
+    /// and did not count in the last extension. If there is no such node, the lock survives the restart of any single
+    /// node. The list is also empty while answers may still arrive, and after the end of the lease.
     pub fn nodes_without_grant(&self) -> impl Iterator<Item = &str> {
         let timeout = self.shared.context().node_timeout.min(self.ttl() / 4);
         let is_settled = self.over().is_none() && self.held_for() >= timeout;
@@ -134,7 +135,7 @@ impl LeaseHandle {
         self.shared.claim.protocol.keys()
     }
 
-    /// Returns an id of the lock. Leases that joined one lock have the same id.
+    /// Returns an id of the lock. All leases that joined one lock have the same id.
     pub fn lock_id(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
     }
@@ -144,8 +145,7 @@ impl LeaseHandle {
         self.shared.over()
     }
 
-    /// Waits until the lease is over, and returns the reason. Completes at once if the lease was
-    /// released.
+    /// Waits until the lease is over, and returns the reason. Completes at once if the lease was released.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -153,9 +153,9 @@ impl LeaseHandle {
         self.shared.lost().await
     }
 
-    /// Waits until the lease is about to end, so that its holder can finish. That is so if less than a third of the
-    /// last granted validity is left, if the lease is over, or once a shutdown was announced.
-    /// A renewed lease is about to end if its renewals fail, or if `max_hold` leaves no time for another one.
+    /// Waits until the lease is about to end. The holder can still finish then. A lease is about to end when less than
+    /// a third of the last granted validity is left, when the lease is over, or when a shutdown was announced. A
+    /// renewed lease is about to end if its renewals fail, or if `max_hold` leaves no time for another renewal.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -168,13 +168,12 @@ impl LeaseHandle {
         self.shared.look(LeaseState::expires_soon).is_ok()
     }
 
-    /// Polls `body` while the lease is valid. The deadline is checked, on the client's clock, before
-    /// every poll.
+    /// Polls `body` while the lease is valid. The deadline is checked on the client's clock before every poll.
     ///
-    /// A lease that a shutdown revokes cancels the body under either policy.
+    /// When a shutdown revokes the lease, the body is cancelled under either policy.
     ///
     /// # Cancellation
-    /// If the future is dropped, the body is not polled any longer. The lease stays as it is.
+    /// If the future is dropped, the body's polls end. The lease itself does not change.
     pub async fn hold<F: Future>(
         &self,
         mut body: Pin<&mut F>,
@@ -184,47 +183,45 @@ impl LeaseHandle {
         poll_fn(|context| watch.poll(context, |context| body.as_mut().poll(context))).await
     }
 
-    /// Lets the lock live for at least `ttl` from now. Succeeds if a majority of the nodes grants before
-    /// the old validity ends. Only a continuous node counts, which is a node that has held our token without a break.
+    /// Extends the lock so that it lives for at least `ttl` from now. Succeeds if a majority of the nodes grants the
+    /// extension before the old validity ends. Only continuous nodes count, which have held our token without a break.
     /// So a success proves that no other client held the resource in between. Never shortens the lease.
     ///
     /// # Errors
-    /// [`ExtendError::Ended`] if the lease is over, or turns out to be over because too many nodes no
-    /// longer hold our token. [`ExtendError::Unavailable`] if no majority answered: the old deadline
-    /// still holds, and another call may succeed. [`ExtendError::Invalid`] for a ttl outside the
-    /// limits.
+    /// [`ExtendError::Ended`] if the lease is over, or if it turns out that too many nodes no longer hold our token.
+    /// [`ExtendError::Unavailable`] if no majority answered: the old deadline still holds, and another call may
+    /// succeed. [`ExtendError::Invalid`] for a ttl outside the limits.
     ///
     /// # Cancellation
-    /// If the future is dropped, the old deadline still holds here, although the nodes may keep the
-    /// keys for longer. The release deletes the keys anyway.
+    /// If the future is dropped, the old deadline still holds for this lease, even if the nodes keep the keys for
+    /// longer. The release deletes the keys anyway.
     pub async fn extend(&self, ttl: Duration) -> Result<(), ExtendError> {
         run_extension(&self.shared, ttl, self.shared.context().node_timeout).await
     }
 
-    /// Reports every further extension to `observer`, renewals included. A lock has one observer. False
-    /// if it has one already, which it keeps.
+    /// Reports all later extensions to `observer`, including renewals. A lock keeps its first observer: if there is one
+    /// already, this returns false.
     pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) -> bool {
         self.shared.set_observer(observer)
     }
 
-    /// Adds a holder of the same lock, for a call below this one. The key is released when the last
-    /// holder has left. No message is sent. `None` if the lease is over.
+    /// Adds a holder of the same lock, for a call below this one. No message is sent. The key is released when the last
+    /// holder has left. Returns `None` if the lease is over.
     pub fn join(&self) -> Option<Lease> {
         self.shared.join().then(|| Lease::of(self.clone()))
     }
 
-    /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have
-    /// forgotten it since their last grant, the lease is over, and `lost` returns
-    /// [`LeaseEnd::Forgotten`]. Call it when a node [began a new epoch](crate::Node::on_new_epoch).
+    /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have forgotten the lease
+    /// since their last grant, the lease ends, and `lost` returns [`LeaseEnd::Forgotten`]. Call this when a node
+    /// [begins a new epoch](crate::Node::on_new_epoch).
     pub fn recheck(&self) {
         if !self.shared.claim.is_vouched_for() {
             self.shared.lose(LeaseEnd::Forgotten);
         }
     }
 
-    /// Ends the lease as an extension does that finds too many keys gone: `lost` says
-    /// [`LeaseEnd::Taken`], without a name. For tests of what holders do then.
-    /// Needs the feature `testing`.
+    /// Ends the lease as if an extension had found too many keys gone. `lost` then returns [`LeaseEnd::Taken`] without
+    /// a name. Tests use this to see how holders react. Needs the feature `testing`.
     #[cfg(feature = "testing")]
     pub fn lose_keys(&self) {
         self.shared.lose(LeaseEnd::Taken(None));

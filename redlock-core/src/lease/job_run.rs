@@ -1,4 +1,4 @@
-//! A holder's run of a job, which the nodes remember.
+//! A holder's run of a job, and the record of it that nodes keep.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use crate::targets;
 
 use super::shared::LeaseShared;
 
-/// The run of a job under one holder, for a request with a period.
+/// The run of a job under one holder. A lease has a run if its request has a period.
 pub(super) struct JobRun {
     period: Duration,
     began: Moment,
-    /// The answers to its record, once that was sent.
+    /// The round that sent the record, once there is one.
     remembered: Option<Arc<Round>>,
 }
 
@@ -32,7 +32,7 @@ impl JobRun {
     /// Sends the record of the run to all nodes. See [`Lease::remember_run`](crate::Lease::remember_run).
     pub(super) fn send_record(&mut self, shared: &LeaseShared) {
         let ago = shared.now().saturating_since(self.began);
-        // A node counts whole milliseconds.
+        // Round down, because a node counts whole milliseconds.
         let longest = remembered_for(self.period);
         let left = longest.saturating_sub(ago).as_millis();
         if left == 0 {
@@ -53,7 +53,7 @@ impl JobRun {
         self.remembered = Some(Round::start(&claim.nodes, call, Goal::Majority));
     }
 
-    /// Waits until a majority remembers the run, for at most the node timeout, and logs if it does not:
+    /// Waits until a majority remembers the run, but at most for the node timeout. If too few nodes do, it logs that
     /// the job may run again in its period.
     pub(super) async fn wait_until_remembered(&self, shared: &LeaseShared) {
         let Some(round) = &self.remembered else {

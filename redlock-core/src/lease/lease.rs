@@ -1,4 +1,4 @@
-//! The lock in its holder's hands.
+//! Leases: locks in the hands of their holders.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, TooLate, Unavailable};
 use crate::io_thread::share_woken_tasks;
-use crate::model::limits::{Renewal, validity_of};
+use crate::model::limits::{MaxHold, validity_of};
 use crate::process::is_forked;
 use crate::request::Request;
 use crate::waiting::ClaimOutcome;
@@ -21,15 +21,15 @@ use super::job_run::JobRun;
 use super::renewals::{RenewalId, Renewals, RenewedLease};
 use super::shared::LeaseShared;
 
-/// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
-/// until the next holder could win.
+/// A held lock. Dropping the lease sends the release to every node. [`release`](Self::release) also waits until the
+/// next holder could win.
 ///
-/// It dereferences to its [`LeaseHandle`], for code below the holder.
+/// A lease dereferences to its [`LeaseHandle`], which code below the holder can keep.
 pub struct Lease {
     handle: LeaseHandle,
-    /// True after `release`: this holder has left.
+    /// True once this holder has left.
     has_left: bool,
-    /// The renewal that this holder asked for. It ends when the holder leaves.
+    /// The renewal that this holder asked for, which ends when this holder leaves.
     renewal: Option<RenewalId>,
     /// The run of this holder, if its request has a period.
     run: Option<JobRun>,
@@ -39,14 +39,14 @@ pub struct Lease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Released {
-    /// A majority of the nodes is known not to hold the key: the next holder could win now.
+    /// A majority of the nodes is free of the key, so another holder could win now.
     Confirmed,
-    /// The release was sent, but no majority confirmed it within the node timeout. A node that cannot
-    /// be reached frees the key at the ttl.
+    /// The release was sent, but too few nodes confirmed it within the node timeout. A node that cannot be reached
+    /// frees the key when the ttl is over.
     Unconfirmed,
-    /// Nothing was sent: other holders still share the lock, or it was released before.
+    /// Nothing was sent: other holders still share the lock, or the lock was released before.
     NotLast,
-    /// The lock went to the next caller of this process that waited for it.
+    /// The lock was handed over to the next waiting caller of this process.
     HandedOver,
 }
 
@@ -61,7 +61,7 @@ impl Lease {
         lease
     }
 
-    /// Makes one more holder, which is counted already.
+    /// Makes the lease of one more holder, which `handle` counts already.
     pub(super) fn of(handle: LeaseHandle) -> Self {
         Self {
             handle,
@@ -71,8 +71,8 @@ impl Lease {
         }
     }
 
-    /// Starts the renewal that `request` asks for, counted from `renewed_from`, and the run that began at `began`. The
-    /// renewal ends when this holder leaves, before the release is sent, or when the lease is over.
+    /// Starts what `request` asks for: a renewal counted from `renewed_from`, and a run that began at `began`. The
+    /// renewal ends when the lease is over or this holder leaves, before the release is sent.
     fn start_renewal_and_job_run(
         &mut self,
         request: &Request,
@@ -80,10 +80,10 @@ impl Lease {
         renewed_from: Moment,
     ) {
         self.run = request.once_per.map(|period| JobRun::new(period, began));
-        let max_hold = match request.renewal {
-            Renewal::Never => return,
-            Renewal::For(held) => held,
-            Renewal::Unlimited => Duration::MAX,
+        let max_hold = match request.max_hold {
+            MaxHold::Ttl => return,
+            MaxHold::For(held) => held,
+            MaxHold::Unlimited => Duration::MAX,
         };
         let renewed = RenewedLease {
             shared: Arc::clone(&self.shared),
@@ -101,22 +101,21 @@ impl Lease {
         }
     }
 
-    /// Returns a handle to keep or pass on.
+    /// Returns a handle, which can be kept or passed on.
     pub fn handle(&self) -> LeaseHandle {
         self.handle.clone()
     }
 
-    /// Makes a [joined](LeaseHandle::join) lease serve `request`, as a lock that is acquired now would. It is extended if
-    /// necessary, and renewed as the request says while this holder stays. The request's
-    /// `once_per` counts from now. No message is sent while nine tenths of the validity of the request's ttl
-    /// are left. The caller has to know that the lock is of the right kind.
+    /// Makes a [joined](LeaseHandle::join) lease serve `request` as a newly acquired lock would. Extends it if
+    /// necessary, and renews it as the request says while this holder stays. The request's `once_per` counts from now.
+    /// No message is sent while the lease has nine tenths of the validity that the request's ttl would give. The caller
+    /// has to know that the lock is of the right kind.
     ///
     /// # Errors
-    /// The errors of [`extend`](LeaseHandle::extend). An extension without a majority is retried as the
-    /// request says.
+    /// The errors of [`extend`](LeaseHandle::extend). An extension without a majority is retried as the request says.
     ///
     /// # Cancellation
-    /// As for [`extend`](LeaseHandle::extend). The lease stays joined until it is dropped.
+    /// As with [`extend`](LeaseHandle::extend). The lease stays joined until it is dropped.
     pub async fn cover(&mut self, request: &Request) -> Result<(), ExtendError> {
         request.check()?;
         let shared = Arc::clone(&self.shared);
@@ -125,7 +124,7 @@ impl Lease {
         let whole = validity_of(request.ttl, request.clock_drift_factor);
         let wanted = (whole / 10 * 9).max(request.min_validity);
         let (all, node_timeout) = (self.nodes().len(), shared.context().node_timeout);
-        let mut budget = RetryBudget::new(environment, &request.retry, node_timeout);
+        let mut budget = RetryBudget::new(environment, request, node_timeout);
         while self.validity() < wanted {
             let timeout = budget.begin_attempt(environment.now(), request.ttl).timeout;
             let extended = run_extension(&shared, request.ttl, timeout).await;
@@ -146,35 +145,34 @@ impl Lease {
                     ..failed
                 }));
             };
-            // A retry cannot help a lease that is over.
+            // Stop waiting if the lease ends, because retries are useless then.
             before(shared.clock(), next, self.lost()).await;
         }
         self.start_renewal_and_job_run(request, began, environment.now());
         Ok(())
     }
 
-    /// Makes every node remember this holder's run. Callers with a [`once_per`](Request::once_per) are refused
-    /// until nine tenths of this holder's own period have passed since the run began, but no longer than for
-    /// nine tenths of theirs. The record of a run of this period that is remembered for longer stays. Call it
-    /// before the release, which the nodes serve after it.
+    /// Makes every node remember this holder's run. Callers with a [`once_per`](Request::once_per) are then refused
+    /// until nine tenths of this holder's period have passed since the run began, but at most for nine tenths of their
+    /// own. If a node remembers another run of this period for longer, it keeps that record. Call this before the
+    /// release, because nodes serve the two calls in order.
     ///
-    /// Has no effect if that time has passed already, or if the request has no period.
+    /// Does nothing if nine tenths of the period have passed already, or if the request has no period.
     ///
-    /// The run of a lease begins with the attempt that won; that of a [joined](crate::LeaseHandle::join)
-    /// lease, when it is [covered](Self::cover).
+    /// The run of a lease begins with the attempt that won. The run of a [joined](crate::LeaseHandle::join) lease
+    /// begins when it is [covered](Self::cover).
     pub fn remember_run(&mut self) {
         if let Some(run) = &mut self.run {
             run.send_record(&self.handle.shared);
         }
     }
 
-    /// Releases the lock on every node, unless other holders still share it. Waits until a majority of
-    /// the configured nodes is known not to hold the key, for at most the node timeout. Never fails: a
-    /// release that could not be delivered is repeated after the reconnection, and the ttl bounds it.
+    /// Releases the lock on every node, if this is its last holder. Waits until a majority of the configured nodes is
+    /// free of the key, but at most for the node timeout. Never fails: a release that could not be delivered is
+    /// repeated after the reconnection, until the ttl is over.
     ///
     /// # Cancellation
-    /// The release is sent at the first poll, or when the future is dropped before it. A later drop
-    /// only ends the waiting.
+    /// The release is sent at the first poll, or by a drop before that. A later drop only ends the waiting.
     pub async fn release(mut self) -> Released {
         let sent = self.leave();
         let released = wait_for_release(&self.shared, sent).await;
@@ -184,13 +182,13 @@ impl Lease {
         released
     }
 
-    /// Leaves the lease. Returns what was sent, if this was the last holder.
+    /// Leaves the lease. Returns what became of the claim if this was the last holder.
     fn leave(&mut self) -> Option<ClaimOutcome> {
         if std::mem::replace(&mut self.has_left, true) {
             return None;
         }
         if is_forked() {
-            // The lock is the parent's. A clone that is never dropped keeps the drops away that take a mutex.
+            // The lock belongs to the parent process. Leak a clone, so that no drop here takes a mutex.
             std::mem::forget(self.handle.clone());
             return None;
         }
@@ -203,8 +201,8 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if self.leave().is_some() {
-            // The release woke a driver, which tokio keeps for this worker. An empty task takes its place, so another
-            // worker can run the driver if the dropper blocks this one.
+            // The release woke a driver, which tokio keeps in this worker's LIFO slot. An empty task takes the slot, so
+            // that another worker can run the driver if the caller blocks this one.
             share_woken_tasks();
         }
     }
@@ -220,7 +218,7 @@ impl Deref for Lease {
 
 debug_in_part!(Lease, it => handle: it.handle);
 
-/// Waits until a majority does not hold our key, if a release was sent.
+/// Waits until a majority is free of our key, if a release was sent.
 pub(super) async fn wait_for_release(shared: &LeaseShared, sent: Option<ClaimOutcome>) -> Released {
     match sent {
         None => Released::NotLast,

@@ -1,12 +1,12 @@
-//! The lease that an acquisition returns.
+//! Leases: held locks, their renewal, and how they end.
 //!
-//! * [`validity`](LeaseHandle::validity) says for how long the lock is certainly held.
+//! * [`validity`](LeaseHandle::validity) is the time for which the lock is certainly held.
 //!   [`extend`](LeaseHandle::extend) prolongs it, and an [`ObserveExtensions`] receives the outcome of each extension.
 //! * [`lost`](LeaseHandle::lost) completes when the lease is over, and a [`LeaseEnd`](crate::error::LeaseEnd) says why.
-//! * [`hold`](LeaseHandle::hold) runs a body only while the lease is valid: [`OnLost`] decides what
-//!   happens to the body after that, and [`BodyOutcome`] says how it ended.
-//! * [`release`](Lease::release) gives the keys back, and [`Released`] says how that went. Dropping the
-//!   lease sends the same release and does not wait.
+//! * [`hold`](LeaseHandle::hold) runs a body only while the lease is valid. [`OnLost`] decides what happens to the body
+//!   afterwards, and [`BodyOutcome`] says how it ended.
+//! * [`release`](Lease::release) gives the keys back, and [`Released`] is the outcome. Dropping the lease sends the
+//!   same release without waiting.
 //! * A [`FencingToken`] lets a store refuse the writes of an earlier holder.
 //!
 //! # Example: a body that ends with its lease
@@ -66,7 +66,7 @@ pub(crate) struct ClientParts {
     pub(crate) context: Arc<Context>,
     pub(crate) lines: Arc<Lines>,
     renewals: Renewals,
-    /// For the log lines that are about many leases at once.
+    /// Limits the log lines that concern many leases at once.
     throttle: Throttle,
 }
 

@@ -1,8 +1,8 @@
-//! Renewal: leases that extend themselves.
+//! Renewals: extensions that a client sends for its leases.
 //!
-//! One task of a client waits until the first of its leases is due, and spawns that lease's extension. An acquisition
-//! wakes the task only if its lease is due sooner than all others. The task ends when no lease waits to be due, and
-//! `schedule` starts it again.
+//! One task of each client waits until the first lease is due, and then spawns the extension of that lease. An
+//! acquisition wakes the task only if its lease is due before all others. The task ends when no lease is waiting to
+//! become due, and `schedule` starts it again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -23,58 +23,58 @@ use super::ClientParts;
 use super::extension::run_extension;
 use super::shared::LeaseShared;
 
-/// The pause after a panic.
+/// The pause after a panic in a renewal.
 const PAUSE_AFTER_PANIC: Duration = Duration::from_millis(100);
 
-/// The shortest pause before a failed renewal is repeated, and the shortest time that a repetition gets: this, or a
-/// tenth of the ttl if that is less. Otherwise nodes that refuse at once would be asked ever faster towards the end of
-/// the leases, just when they are in trouble.
+/// The shortest pause before a retry of a renewal, and the shortest time for the retry. A tenth of the ttl replaces
+/// this time if that is less. Without this pause, nodes that refuse at once would be asked ever faster towards the end
+/// of the leases, just when they are in trouble.
 const RENEWAL_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The renewals of a client.
 #[derive(Default)]
 pub(crate) struct Renewals {
     state: Mutex<RenewalsState>,
-    /// Notifies the task of a lease that is due before its next look.
+    /// Wakes the task when a lease becomes due before the task's next look.
     due_sooner: Notify,
 }
 
 #[derive(Default)]
 struct RenewalsState {
     leases: HashMap<RenewalId, (RenewedLease, Moment)>,
-    /// The due time of each lease, except for leases that are being extended.
+    /// The due times of the leases, except for leases that are just being extended.
     due: BTreeSet<(Moment, RenewalId)>,
     last_id: RenewalId,
     /// The time of the task's next look. `None` if there is no task.
     next_look: Option<Moment>,
 }
 
-/// The number of a renewal. No other renewal of the client has it.
+/// The number of a renewal, unique within the client.
 pub(super) type RenewalId = u64;
 
-/// A lease that is renewed, with the ttl and the end of its renewal.
+/// A lease that is renewed, with the ttl and the end of the renewal.
 #[derive(Clone)]
 pub(super) struct RenewedLease {
     pub(super) shared: Arc<LeaseShared>,
     pub(super) ttl: Duration,
-    /// The time for which the lease is renewed, and the moment when it is over.
+    /// The time for which the lease is renewed. `end` is the moment when this time is over.
     pub(super) max_hold: Duration,
     pub(super) end: Moment,
 }
 
 impl RenewedLease {
-    /// Returns the moment when two thirds of the ttl's validity are left, even if an extension with a longer ttl came
-    /// in between.
+    /// Returns the moment at which two thirds of the ttl's validity are left. An extension with a longer ttl does not
+    /// change this rule.
     fn due(&self) -> Moment {
         let validity = validity_of(self.ttl, self.shared.request.clock_drift_factor);
         let rest = validity.saturating_sub(validity / 3);
         self.shared.deadline().saturating_sub(rest)
     }
 
-    /// Extends the lease. Returns when it is due again, if it is.
+    /// Extends the lease. Returns the moment when it is due again, or `None` if the renewal has ended.
     async fn renew(&self) -> Option<Moment> {
         let (shared, now) = (&self.shared, self.shared.now());
-        // Not beyond the end, in whole milliseconds.
+        // Extend only up to the end, in whole milliseconds.
         let left = self.end.saturating_since(now).min(self.ttl);
         let left = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         match run_extension(shared, left, shared.context().node_timeout).await {
@@ -99,7 +99,7 @@ impl RenewedLease {
             }
             Err(ExtendError::Ended(over)) => {
                 shared.keep_end(over.clone());
-                // Otherwise the lease was released, or is about to be.
+                // Stay silent if the lease was released, or is about to be.
                 if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
                     log_caught!(log_throttled!(
                         target: targets::LEASE, &shared.parts.throttle,
@@ -116,8 +116,8 @@ impl RenewedLease {
     }
 }
 
-/// Returns the pause before the next try: a third of what is `left` of the validity. It is all of that if the answers
-/// would have no time.
+/// Returns the pause before the next try: a third of the validity that is `left`. The pause takes all that is left if a
+/// shorter pause would leave too little time for answers.
 fn retry_pause(left: Duration, ttl: Duration) -> Duration {
     let shortest = RENEWAL_RETRY_PAUSE.min(ttl / 10);
     let pause = (left / 3).max(shortest);
@@ -138,19 +138,19 @@ impl Renewals {
         id
     }
 
-    /// Ends a renewal.
+    /// Stops a renewal.
     pub(super) fn stop(&self, id: RenewalId) {
         let mut state = self.state.lock();
         let Some((renewed, due)) = state.leases.remove(&id) else {
             return;
         };
         state.due.remove(&(due, id));
-        // The lease is dropped outside of the mutex, because this may be its last user.
+        // Drop the lease outside of the mutex, because this may be its last user.
         drop(state);
         renewed.shared.remove_renewal();
     }
 
-    /// Sets when a lease is due, unless its renewal was stopped.
+    /// Sets the moment at which a lease is due, if its renewal still runs.
     fn schedule(parts: &Arc<ClientParts>, id: RenewalId, due: Moment) {
         let renewals = &parts.renewals;
         let mut state = renewals.state.lock();
@@ -186,7 +186,7 @@ impl Renewals {
         }
     }
 
-    /// Spawns the extensions that are due. Returns the time of the next look, if there are other leases.
+    /// Spawns the extensions that are due. Returns the time of the next look, or `None` if no lease is left.
     fn extend_due(parts: &Arc<ClientParts>, now: Moment) -> Option<Moment> {
         loop {
             let (id, renewed) = {

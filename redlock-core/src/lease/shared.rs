@@ -1,4 +1,4 @@
-//! The state of a lease, which its holders and handles share, and every way in which it changes.
+//! The state of a lease, which its holders and handles share, and its changes.
 #![doc = include_str!("life_of_a_lease.md")]
 
 use std::sync::Arc;
@@ -24,45 +24,46 @@ use crate::waiting::{ClaimOutcome, LineKey, Turn};
 use super::body::BodyWakers;
 use super::{ClientParts, ObserveExtensions, OnLost};
 
-/// A lease as its holders and handles share it. Its methods are the only way to the state.
+/// A lease as its holders and handles share it. Only methods of this type read and change the state.
 pub(crate) struct LeaseShared {
     pub(super) parts: Arc<ClientParts>,
     pub(super) claim: Arc<Claim>,
     pub(super) request: Request,
-    /// The validity that the acquisition gave.
+    /// The validity that the acquisition gave the lease.
     pub(super) granted: Validity,
-    /// The time that the first holder waited for the lock, and the number of its attempts.
+    /// The time that the first holder waited for the lock. `attempts` is the number of that holder's attempts.
     pub(super) waited: Duration,
     pub(super) attempts: u32,
     state: Mutex<LeaseState>,
-    /// Wakes the tasks that wait under the lease.
+    /// Wakes the tasks that wait for a change of the lease.
     changed: Notify,
 }
 
 #[derive(Default)]
 pub(super) struct LeaseState {
-    /// The number of holders that share the lock. The last one to leave releases it. Zero once it is released.
+    /// The number of holders that share the lock. The last holder to leave releases the lock. The number is zero after
+    /// the release.
     holders: u32,
-    /// The validity by the last extension.
+    /// The validity after the last extension.
     validity: Validity,
-    /// True once the process is about to end.
+    /// True once a shutdown of the process was announced.
     is_shutdown_announced: bool,
     over: Option<LeaseEnd>,
-    /// True once the lease was revoked. Then a body ends that would go on without the lock.
+    /// True once the lease was revoked. A revoked lease stops even a body that would continue without the lock.
     is_revoked: bool,
-    /// The reason why the lease ends at its deadline, if it is known before.
+    /// The reason why the lease will end at its deadline, if it is known before.
     end_at_deadline: Option<LeaseEnd>,
     /// The number of renewals that are running.
     renewals: u32,
     extensions: u32,
     bodies: BodyWakers,
-    /// The turn in this lease's line, until the lease is over. `None` if the turn was passed on at once.
+    /// The turn in this lease's line, until the lease is over. `None` if the acquisition passed the turn on.
     turn: Option<Turn>,
     observer: Option<Arc<dyn ObserveExtensions>>,
 }
 
 impl LeaseState {
-    /// Returns why the lease is over at `now`. At the deadline itself it is over.
+    /// Returns the reason why the lease is over at `now`. The lease is over at the deadline itself.
     fn over_at(&self, now: Moment) -> Option<LeaseEnd> {
         let ended = || match &self.end_at_deadline {
             Some(why) => why.clone(),
@@ -74,7 +75,7 @@ impl LeaseState {
             .or_else(|| (now >= self.validity.deadline).then(ended))
     }
 
-    /// Returns the moment when the lease is about to end, or `Ok` if it is about to end at `now`.
+    /// Returns `Ok` if the lease is about to end at `now`, or the moment when it will be.
     pub(super) fn expires_soon(&self, now: Moment) -> Result<(), Moment> {
         if self.is_shutdown_announced || self.over.is_some() || now >= self.validity.expiring {
             return Ok(());
@@ -82,8 +83,8 @@ impl LeaseState {
         Err(self.validity.expiring)
     }
 
-    /// Returns the reason why a body stops at `now`. With [`OnLost::Continue`] it stops only if the lease is revoked,
-    /// before or after its end.
+    /// Returns the reason why a body has to stop at `now`. With [`OnLost::Continue`] only a revoked lease stops the
+    /// body, whether or not the lease was over before.
     fn stop_reason(&self, policy: OnLost, now: Moment) -> Option<LeaseEnd> {
         match policy {
             OnLost::Cancel => self.over_at(now),
@@ -91,8 +92,8 @@ impl LeaseState {
         }
     }
 
-    /// Records why the lease is over, unless it is over already. Returns the turn, so that the caller drops it outside of
-    /// the mutex, and the next in line may ask the nodes. A lease past its deadline has expired, whichever other end is
+    /// Ends the lease for the reason `over`, if it is still valid. Returns the turn; drop it outside of the mutex, so
+    /// that the next caller in line may ask the nodes. A lease past its deadline has expired, even if another end is
     /// noticed later.
     fn end(&mut self, over: LeaseEnd, now: Moment) -> Option<Turn> {
         if self.over_at(now).is_some() {
@@ -154,7 +155,7 @@ impl LeaseShared {
         self.claim.nodes.iter().map(|node| node.name())
     }
 
-    /// Returns the names of the pools on which the lease is held: `a,b,c`.
+    /// Returns the names of the pools of the lease, such as `a,b,c`.
     pub(super) fn pools(&self) -> String {
         self.names().collect::<Vec<_>>().join(",")
     }
@@ -175,7 +176,7 @@ impl LeaseShared {
         self.state.lock().observer.clone()
     }
 
-    /// Returns the time for which the lock is certainly ours.
+    /// Returns the time for which the lock is certainly still ours.
     pub(super) fn validity(&self) -> Duration {
         self.look(|state, now| match state.over {
             Some(_) => Duration::ZERO,
@@ -198,29 +199,28 @@ impl LeaseShared {
     }
 
     pub(super) fn look<T>(&self, look: impl FnOnce(&LeaseState, Moment) -> T) -> T {
-        // The clock is read before the mutex is taken: other holders of the lease do not wait for that read.
+        // Read the clock before locking, because other holders wait for the mutex.
         let now = self.now();
         look(&self.state.lock(), now)
     }
 
-    /// Waits until `look` finds what is wanted. Otherwise `look` returns the moment of the next look, which comes
-    /// sooner if the state changes.
+    /// Waits until `look` returns `Ok`. An `Err` is the moment of the next look; each change brings another one.
     pub(super) async fn until<T>(
         &self,
         look: impl Fn(&LeaseState, Moment) -> Result<T, Moment>,
     ) -> T {
         loop {
-            // Begun before the look, so that no change is missed.
+            // Begin to listen before the look, to see every change.
             let changed = self.changed.notified();
             match self.look(&look) {
                 Ok(found) => return found,
-                // An extension moves these moments later. The next look sees that.
+                // An extension only moves this moment later, and the next look sees that.
                 Err(again) => before(self.clock(), again, changed).await,
             };
         }
     }
 
-    /// Changes the state, and wakes the tasks that wait under the lease.
+    /// Changes the state, and then wakes the tasks that wait for changes.
     fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
         let (changed, wakers) = {
             let mut state = self.state.lock();
@@ -231,14 +231,14 @@ impl LeaseShared {
         changed
     }
 
-    /// Moves the deadline forward, never back. The validity counts from `started`, when the extension
-    /// was sent.
+    /// Moves the deadline later, if the new one is later. The validity counts from `started`, the moment at which the
+    /// extension was sent.
     ///
     /// # Errors
-    /// The reason, if the lease is over.
+    /// The reason why the lease is over, if it is.
     pub(super) fn prolong(&self, started: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
         let mut state = self.state.lock();
-        // The clock is read under the mutex: no other task may have seen the lease end before.
+        // Read the clock under the mutex: otherwise another task could have seen the lease end already.
         if let Some(over) = state.over_at(self.now()) {
             return Err(over);
         }
@@ -254,7 +254,7 @@ impl LeaseShared {
         Ok(())
     }
 
-    /// Records the reason why the lease will end at its deadline, unless a later extension moves the deadline.
+    /// Records the reason for an end at the deadline. A later extension removes this reason.
     pub(super) fn set_end_at_deadline(&self, end: LeaseEnd) {
         self.state.lock().end_at_deadline = Some(end);
     }
@@ -269,12 +269,12 @@ impl LeaseShared {
         self.state.lock().renewals -= 1;
     }
 
-    /// Records why a renewal ended. Without its renewal, `over_at` would say `Expired` in the place of `StoodStill`.
+    /// Records the end that a renewal found. After the renewal, `over_at` would say `Expired`, not `StoodStill`.
     pub(super) fn keep_end(&self, over: LeaseEnd) {
         self.state.lock().over.get_or_insert(over);
     }
 
-    /// Makes `observer` the lease's observer. False if the lease has one already.
+    /// Makes `observer` the lease's observer. Returns false if the lease has one already.
     pub(super) fn set_observer(&self, observer: Arc<dyn ObserveExtensions>) -> bool {
         let mut state = self.state.lock();
         let is_first = state.observer.is_none();
@@ -282,21 +282,23 @@ impl LeaseShared {
         is_first
     }
 
-    /// Makes a waiting body wake at the next change of the state. Returns the deadline.
+    /// Arranges that a waiting body is woken at the next change of the state. Returns the deadline.
     ///
     /// # Errors
-    /// The reason, if the body has to stop already.
+    /// The reason why the body has to stop already, if it has to.
     pub(super) fn register_body(
         &self,
         number: &mut u32,
         waker: &Waker,
         policy: OnLost,
     ) -> Result<Moment, LeaseEnd> {
-        // Dropped once the mutex is unlocked: it may be the last handle of its task.
+        // This variable is declared before the guard, so that the waker is dropped after the mutex is unlocked. The
+        // waker may be the last handle of its task.
         let _earlier;
         let mut state = self.state.lock();
         _earlier = state.bodies.register(number, waker);
-        // No deadline has passed at the beginning of time, so only a recorded end counts. The timer watches the deadline.
+        // Only a recorded end counts here, because the body's timer watches the deadline. So ask for a moment before
+        // all deadlines.
         let reason = state.stop_reason(policy, Moment::default());
         reason.map_or(Ok(state.validity.deadline), Err)
     }
@@ -305,7 +307,7 @@ impl LeaseShared {
         let _waker = self.state.lock().bodies.forget(number);
     }
 
-    /// Adds a holder. False if the lease is over.
+    /// Adds a holder. Returns false if the lease is over.
     pub(super) fn join(&self) -> bool {
         let now = self.now();
         let mut state = self.state.lock();
@@ -318,10 +320,10 @@ impl LeaseShared {
         self.change(|state| state.is_shutdown_announced = true);
     }
 
-    /// Ends the lease, unless it is over already.
+    /// Ends the lease, if it is still valid.
     pub(super) fn lose(&self, over: LeaseEnd) {
         let now = self.now();
-        // The turn is passed on outside of the mutex.
+        // The turn is dropped, and so passed on, outside of the mutex.
         let _turn = self.change(|state| state.end(over, now));
     }
 
@@ -332,14 +334,14 @@ impl LeaseShared {
             if state.holders == 0 {
                 return None;
             }
-            // Also if the lease is over: a body may go on without it.
+            // A body may still run after the end of its lease.
             state.is_revoked = true;
             state.end(LeaseEnd::Revoked, now)
         });
     }
 
-    /// Removes `leaving` holders. After the last one, all handles lose their effect. Then the lock is handed over, or
-    /// the release is sent. Only the first call does this, and returns what was sent.
+    /// Removes `leaving` holders. If they were the last, all handles lose their effect, and the lock is handed over or
+    /// released. Only the first call does this, and returns what became of the claim.
     pub(super) fn release(&self, over: LeaseEnd, leaving: u32) -> Option<ClaimOutcome> {
         let protocol = &self.claim.protocol;
         let now = self.now();
@@ -363,7 +365,7 @@ impl LeaseShared {
         })?;
         let left = match turn {
             Some(turn) => turn.end(left_claim, hands_over),
-            // The lease was lost, or passed its turn on when it won. Other callers ask the nodes already.
+            // The lease was lost, or passed its turn on when it won. So other callers ask the nodes already.
             None => left_claim.release().map(ClaimOutcome::Released),
         };
         if protocol.turn_rule() == TurnRule::PassOn && protocol.permit().is_some() {
@@ -408,7 +410,7 @@ mod tests {
         let now = lease.shared.now();
         let after = |millis| now.saturating_add(MS * millis);
         let expiring = || lease.shared.state.lock().validity.expiring;
-        // The extension that began first is counted last.
+        // The extension that began first is counted last here.
         lease.shared.prolong(after(5_000), after(60_000)).unwrap();
         let before = expiring();
         lease.shared.prolong(after(1_000), after(60_100)).unwrap();

@@ -1,25 +1,24 @@
-//! Ends leases for the shutdown of a process, which the runtime's registry conducts. A handle by itself ends none.
+//! Ends leases when the process shuts down. The runtime's registry calls it; a handle alone cannot end a lease.
 
 use crate::error::LeaseEnd;
 
 use super::lease::wait_for_release;
 use super::{LeaseHandle, Released};
 
-/// Tells the callers of [`LeaseHandle::expiring`] that the process is about to end. The lease stays valid.
+/// Announces to callers of [`LeaseHandle::expiring`] that the process is about to end. The lease stays valid.
 pub fn announce_shutdown(lease: &LeaseHandle) {
     lease.shared.announce_shutdown();
 }
 
-/// Revokes the lease: a holder that runs a body under it cancels the body, also a body that goes on
-/// after the lease was lost. If the lease was valid, `lost` returns [`LeaseEnd::Revoked`]. The keys
-/// stay until the holder releases them, so that no other caller gets the lock while the body still
-/// runs.
+/// Revokes the lease. The holder then cancels the body, even a body that continues after a loss. If the lease was
+/// valid, `lost` returns [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that no other caller
+/// gets the lock while the body still runs.
 pub fn revoke(lease: &LeaseHandle) {
     lease.shared.revoke();
 }
 
-/// Ends the lease for all holders and sends the release. For a process that is about to end, and a
-/// lease without a body to wait for.
+/// Ends the lease for all holders, and sends the release. Use it when the process is about to end, and the lease has no
+/// body to wait for.
 ///
 /// # Cancellation
 /// The release is sent at the first poll. A later drop only ends the waiting.

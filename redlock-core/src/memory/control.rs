@@ -1,4 +1,4 @@
-//! The methods by which tests break a node in the process, and change its keys.
+//! Methods for tests: they break an in-process node, and change its keys.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,34 +10,31 @@ use super::{MemoryNode, run};
 use crate::node::{Answer, Call, Node};
 
 impl MemoryNode {
-    /// Makes the node unreachable: it votes no, and keeps its keys until the ttl. Releases are served
-    /// once it is [restored](Self::restore), as after a reconnection.
+    /// Makes the node unreachable. The node votes no, and keeps its keys until their ttl. Releases are served once the
+    /// node is [restored](Self::restore), as after a reconnection to Redis.
     pub fn cut(&self) {
         self.set_fault(NodeFault::Cut);
     }
 
-    /// Makes the node hang like a stopped server: it accepts operations and answers none. After
-    /// [`restore`](Self::restore), [`cut`](Self::cut) or [`fail`](Self::fail) it answers the accepted
-    /// operations in order.
+    /// Makes the node hang like a stopped server: it accepts calls and answers none. After [`restore`](Self::restore),
+    /// [`cut`](Self::cut) or [`fail`](Self::fail) the node answers the accepted calls in order.
     pub fn hang(&self) {
         self.set_fault(NodeFault::Hangs);
     }
 
-    /// Makes the node answer every operation with a server's error, such as `OOM command not allowed`.
-    /// It keeps its keys until the ttl. Releases are served once it is [restored](Self::restore), as the
-    /// owed releases of a Redis node are.
+    /// Makes the node answer every call with an error such as `OOM command not allowed`. The node keeps its keys until
+    /// their ttl. Releases are served once the node is [restored](Self::restore), as a Redis node serves its owed
+    /// releases.
     pub fn fail(&self, error: &str) {
         self.set_fault(NodeFault::Fails(error.into()));
     }
 
-    /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail), and serves the
-    /// releases that arrived meanwhile.
+    /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail), and serves the releases that waited.
     pub fn restore(&self) {
         self.set_fault(NodeFault::None);
     }
 
-    /// Begins a new epoch, as a node does that may have forgotten locks. It still votes and keeps its
-    /// keys.
+    /// Begins a new epoch, as a node that may have forgotten locks does. The node still votes and keeps its keys.
     pub fn begin_epoch(&self) {
         self.shared.epoch.fetch_add(1, Ordering::Release);
         let listeners = self.shared.listeners.lock().clone();
@@ -46,8 +43,7 @@ impl MemoryNode {
         }
     }
 
-    /// Returns the members of the sorted set `key` whose scores are moments that have not come, and the time until
-    /// each.
+    /// Returns the members of the sorted set `key` with future scores, and the time until each.
     pub fn entries(&self, key: &[u8]) -> Vec<(Vec<u8>, Duration)> {
         let state = self.current();
         let now = state.store.millis();
@@ -59,7 +55,7 @@ impl MemoryNode {
             .collect()
     }
 
-    /// Sets `key` to `value` for `ttl`, and replaces its value: stands for another client's lock.
+    /// Sets `key` to `value` for `ttl`, in place of any other value. Tests use such a key as another client's lock.
     pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
         let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
         self.change(|state| {
@@ -73,8 +69,7 @@ impl MemoryNode {
         self.change(|state| state.store.del(key));
     }
 
-    /// Serves `call` and returns the answer. For simulations that deliver requests and answers
-    /// themselves.
+    /// Serves `call` and returns the answer. Simulations use this, because they deliver calls and answers themselves.
     pub fn serve(&self, call: &Call) -> Answer {
         let epoch = self.epoch();
         if let Some(reason) = self.shared.state.lock().fault.reason() {
@@ -83,7 +78,7 @@ impl MemoryNode {
         self.change(|state| run(&mut state.store, call, epoch))
     }
 
-    /// Copies the node: the state of a server that restarts from its disk.
+    /// Copies the node. The copy has the state of a server that restarts from its disk.
     #[must_use]
     pub fn fork(&self) -> Self {
         let copy = Self::new(
@@ -94,8 +89,7 @@ impl MemoryNode {
         copy
     }
 
-    /// Sets the node's fault. Unless the node hangs, it answers all operations that it owes an
-    /// answer.
+    /// Sets the node's fault. A node that does not hang then answers all calls that are still unanswered.
     fn set_fault(&self, fault: NodeFault) {
         let (now, epoch) = (self.shared.clock.now(), self.epoch());
         let answers: Vec<_> = self.change(|state| {

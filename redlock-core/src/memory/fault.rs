@@ -13,14 +13,14 @@ pub(super) enum NodeFault {
     None,
     /// The node cannot be reached.
     Cut,
-    /// The node accepts operations and answers none, until it is restored.
+    /// The node accepts calls and answers none until it is restored.
     Hangs,
-    /// The node answers everything with this error.
+    /// The node answers every call with this error.
     Fails(Box<str>),
 }
 
 impl NodeFault {
-    /// Returns the reason why the node abstains; `None` if it votes.
+    /// Returns the reason why the node abstains, or `None` if it votes.
     pub(super) fn reason(&self) -> Option<NodeError> {
         match self {
             Self::None => None,

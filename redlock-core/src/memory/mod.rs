@@ -1,4 +1,4 @@
-//! A node inside the process, for development, examples and tests.
+//! An in-process node, for development, examples and tests.
 
 #[cfg(any(test, feature = "testing"))]
 mod control;
@@ -25,11 +25,11 @@ use crate::node::{
 use crate::panics::wake;
 use fault::NodeFault;
 
-/// A node in this process, which answers as a Redis node does. It excludes no other process, so a
-/// configuration must name it.
+/// A node in this process that answers as a Redis node does. A configuration must name such a node, because the node
+/// excludes no other process.
 ///
-/// Clones are the same store. With the feature `testing`, tests cut the node off, let it hang, fail or forget, and
-/// change its keys. Without the feature it serves each call.
+/// Clones share one store. With the feature `testing`, tests can cut the node off, let it hang, fail or forget, and
+/// change its keys. Without the feature, the node serves every call.
 #[derive(Clone)]
 pub struct MemoryNode {
     shared: Arc<MemoryShared>,
@@ -50,12 +50,12 @@ struct MemoryState {
     watches: Vec<Watch>,
     /// Calls that arrived while the node hangs, in order.
     unanswered: VecDeque<Submission>,
-    /// Releases that the node did not serve, and the moment until which their keys may live.
+    /// Releases that wait for a working node, each with the end of its keys' lives.
     owed: Vec<(Submission, Moment)>,
 }
 
 impl MemoryState {
-    /// Serves `call`. A release that the node does not serve, because of its fault, is owed.
+    /// Serves `call`. A release that fails because of the node's fault becomes an owed release.
     fn serve(&mut self, submission: &Submission, now: Moment, epoch: u32) -> Answer {
         let call = submission.call();
         let answer = match (&self.fault, self.fault.reason()) {
@@ -71,7 +71,7 @@ impl MemoryState {
         answer
     }
 
-    /// Returns the report to a caller that waits for `keys`, and what they hold.
+    /// Returns the report for a caller that waits for `keys`, and the keys' value.
     fn key_report(&self, keys: &Resource) -> (KeyReport, Option<HeldValue>) {
         if self.fault.reason().is_some() {
             return (KeyReport::Unknown, None);
@@ -86,8 +86,8 @@ impl MemoryState {
         (KeyReport::Held(Remaining::Expires(last)), Some(value))
     }
 
-    /// Reports the present keys to all watches. The reports are in order, as they are made under the
-    /// node's mutex. Wake the returned wakers after the mutex is unlocked.
+    /// Reports the present keys to all watches. The node's mutex keeps the reports in order. Wake the returned wakers
+    /// after the mutex is unlocked.
     fn tell(&mut self) -> Vec<Waker> {
         self.watches.retain(Watch::is_wanted);
         let told = self.watches.iter();
@@ -143,7 +143,7 @@ impl MemoryNode {
         self.current().store.keys().map(<[u8]>::to_vec).collect()
     }
 
-    /// Changes the state, and reports to the watches.
+    /// Changes the state, and then reports it to the watches.
     fn change<T>(&self, change: impl FnOnce(&mut MemoryState) -> T) -> T {
         let (changed, woken) = {
             let mut state = self.current();
@@ -178,7 +178,7 @@ impl Node for MemoryNode {
             }
             let has_expired = state.store.begin(now, wall);
             let answer = state.serve(&submission, now, epoch);
-            // As with a server, a question is no change: an observer that asks would be told of itself.
+            // Only a change is reported, as by a server. Otherwise an observer that asks would be notified of itself.
             let woken = if has_expired || state.store.has_written() {
                 state.tell()
             } else {
@@ -186,7 +186,7 @@ impl Node for MemoryNode {
             };
             (answer, woken)
         };
-        // The answer may wake the caller, so it is given after the store's mutex is unlocked.
+        // Answer after the store's mutex is unlocked, because an answer may wake the caller.
         woken.into_iter().for_each(wake);
         submission.answer(answer);
     }

@@ -1,4 +1,4 @@
-//! How an in-process node misbehaves when it is told to.
+//! Tests of the faults of an in-process node.
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
@@ -21,7 +21,7 @@ fn release(token: &OwnerToken) -> Call {
     plain(&"r".into()).release_call(token, TTL, true)
 }
 
-/// The answer, if it has arrived.
+/// Returns the answer, if it has arrived.
 fn poll<T>(answer: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     match answer.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Some(answer),

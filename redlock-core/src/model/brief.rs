@@ -1,23 +1,23 @@
-//! Durations, and errors of the system, in texts for people.
+//! Short texts for durations and for the system's errors.
 
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Returns the words of the system for its error, without the number: `connection refused`, `too many open files`.
+/// Returns the system's words for an error, such as `connection refused`. The error's number is cut off.
 pub(crate) fn system_words(error: &io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or_default();
     words.to_ascii_lowercase()
 }
 
-/// A duration for a person: `410 ms`, `1.5 s`, `12 s`, `54 min`, `5 min 1 s`, `2 h 30 min`.
+/// A duration as people write it: `410 ms`, `1.5 s`, `54 min`, `2 h 30 min`.
 ///
-/// Below a second it is exact to a millisecond, below 10 s to a tenth of a second, and otherwise to a
-/// second; the rest is cut off.
+/// The text is exact to a millisecond below a second, to a tenth of a second below 10 s, and otherwise to a second. The
+/// rest is cut off.
 pub struct Brief(pub Duration);
 
-/// The units from a minute on, in seconds.
+/// The units that texts of 10 s and more combine, each with its length in seconds.
 const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
 
 impl fmt::Display for Brief {

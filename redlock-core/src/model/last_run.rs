@@ -1,4 +1,4 @@
-//! The error of a job that ran already in its period.
+//! The error of a job that has already run in its period.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,16 +6,15 @@ use std::time::{Duration, SystemTime};
 
 use super::brief::Brief;
 
-/// The run of a job that the nodes remember. Until the rest of its period has passed, the job is not run
-/// again.
+/// The run of a job that the nodes remember. The job does not run again until the rest of its period has passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastRun {
-    /// The `host/pid` of the process that ran, if the nodes' record is of this library's format.
+    /// The `host/pid` of the process that ran the job. `None` if the record has another client's format.
     pub owner: Option<Arc<str>>,
-    /// When the run began, by the clock of that process.
+    /// The time at which the run began, by the clock of that process.
     pub began: Option<SystemTime>,
-    /// The time until the job may run again: the majority of the nodes has forgotten the run by then.
+    /// The time until the job may run again. A majority of the nodes has forgotten the run by that time.
     pub next_in: Duration,
 }
 

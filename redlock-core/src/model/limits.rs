@@ -1,75 +1,72 @@
-//! The limits and the defaults of the values of a request.
+//! The limits and the defaults of a request's values.
 
 use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
 
-/// The shortest ttl of a lock: a shorter one would be used up by the round trip and the drift.
+/// The shortest ttl of a lock. The round trip and the drift would use up a shorter one.
 pub const MIN_TTL: Duration = Duration::from_millis(10);
 
-/// The longest ttl: the limit of what a node can count. A client's own limit may be lower.
+/// The longest ttl of a lock, which is the most that a node can count. A client's own limit may be lower.
 pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The ttl of a lock that sets none.
+/// The default ttl of a lock.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
 
-/// The number of retries of a lock that sets neither a number nor a time.
+/// The default number of retries, for a request without a number or a time.
 pub const DEFAULT_RETRY_COUNT: u32 = 2;
 
-/// The pause between the attempts of a lock that sets none.
+/// The default pause between attempts.
 pub const DEFAULT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// The clock drift factor of a lock that sets none.
+/// The default clock drift factor.
 pub const DEFAULT_CLOCK_DRIFT_FACTOR: f64 = 0.01;
 
-/// The least validity of a lock that sets none.
+/// The default least validity.
 pub const DEFAULT_MIN_VALIDITY: Duration = Duration::ZERO;
 
-/// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
-/// has passed.
+/// The longest time for which a lock is held, by renewals of its lease. A renewal is sent each time that a third of
+/// the validity has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Renewal {
-    /// The ttl is final.
+pub enum MaxHold {
+    /// The lease is not renewed: the lock is held for its ttl at most.
     #[default]
-    Never,
-    /// Until the lock has been held for this time, counted from the attempt that won.
+    Ttl,
+    /// The lease is renewed until the lock has been held for this time, counted from the attempt that won.
     For(Duration),
-    /// For as long as the holder keeps the lock.
+    /// The lease is renewed for as long as the holder keeps the lock.
     Unlimited,
 }
 
-impl From<Duration> for Renewal {
+impl From<Duration> for MaxHold {
     fn from(held: Duration) -> Self {
         Self::For(held)
     }
 }
 
-/// The limit of retries, and the pause between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
-    /// When to give up.
-    pub limit: RetryLimit,
-    /// The pause between attempts is random: between half of this and this.
-    pub delay: Duration,
-}
-
-/// When to give up.
+/// The limit at which a caller gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RetryLimit {
-    /// The number of retries after the first attempt.
+    /// The caller makes this number of retries after the first attempt.
     Count(u32),
-    /// The time since the first attempt began. A hard bound. The time is for a holder: the
-    /// caller gives up earlier if no majority of the nodes answers two retries in a row.
+    /// The caller tries for this time from the start of its first attempt, which is a hard bound. If no majority of the
+    /// nodes answers two retries in a row, the caller gives up earlier.
     Wait(Duration),
-    /// Never, also if no majority of the nodes answers.
+    /// The caller tries until it has the lock, even while no majority of the nodes answers.
     Forever,
 }
 
-/// Returns the drift allowance of a ttl: the clocks of client and node may differ by `factor`, and Redis expires keys
-/// to the millisecond (2 ms, by the Redis page on distributed locks).
+impl From<u32> for RetryLimit {
+    fn from(count: u32) -> Self {
+        Self::Count(count)
+    }
+}
+
+/// Returns the drift allowance of a ttl. The clocks of client and node may differ by `factor`, and Redis expires keys
+/// to the millisecond, for which the Redis page on distributed locks adds 2 ms.
 pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
     ttl.mul_f64(factor) + Duration::from_millis(2)
 }
@@ -92,11 +89,11 @@ pub fn check_drift_factor(factor: f64) -> Result<(), Invalid> {
     )))
 }
 
-/// Checks a ttl, with a drift factor that is valid.
+/// Checks a ttl. The drift factor has to be valid.
 ///
 /// # Errors
-/// [`Invalid`] below [`MIN_TTL`], at or below the drift, above [`MAX_TTL`], or with a fraction of a
-/// millisecond, which a node cannot count.
+/// [`Invalid`] if the ttl is below [`MIN_TTL`], above [`MAX_TTL`], or not above the drift. A ttl with a fraction of a
+/// millisecond is invalid too, because a node cannot count it.
 pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
     if ttl < MIN_TTL {
         return Err(Invalid::new(format!(
@@ -107,7 +104,7 @@ pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
     }
     if ttl > MAX_TTL {
         return Err(Invalid::new(
-            "the ttl is above a year; a lock that long is no lease",
+            "the ttl is above a year, which is the most for a lock; lower it",
         ));
     }
     if !ttl.subsec_nanos().is_multiple_of(1_000_000) {
@@ -129,8 +126,8 @@ pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
 /// Checks the period of a job whose lock has a valid ttl.
 ///
 /// # Errors
-/// [`Invalid`] below the ttl: the lock of a holder that was killed would stay for longer than a period.
-/// And above [`MAX_TTL`], as a node counts the period too.
+/// [`Invalid`] if the period is below the ttl, because the lock of a killed holder would stay for longer than a period.
+/// A period above [`MAX_TTL`] is invalid too, because a node counts it.
 pub fn check_period(period: Duration, ttl: Duration) -> Result<(), Invalid> {
     if period < ttl {
         return Err(Invalid::new(format!(

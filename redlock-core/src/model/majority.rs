@@ -1,7 +1,7 @@
-//! The number of nodes that decides.
+//! The majority of a number of nodes.
 
-/// The smallest number of the `configured` nodes that is more than half of them. Two majorities always
-/// share a node. That node is the reason why two clients cannot both win.
+/// Returns the smallest number that is more than half of the `configured` nodes. Two majorities always share a node, so
+/// two clients cannot both win.
 ///
 /// ```
 /// use redlock_core::quorum::majority;
@@ -9,7 +9,7 @@
 /// assert_eq!([1, 2, 3, 4, 5].map(majority), [1, 2, 2, 3, 3]);
 /// ```
 ///
-/// Integer arithmetic over the *configured* nodes. Other libraries used a fraction, or the number of
+/// The function uses integer arithmetic over the *configured* nodes. Other libraries used a fraction, or the number of
 /// connected nodes, and erred in both directions.
 pub const fn majority(configured: usize) -> usize {
     configured / 2 + 1

@@ -1,5 +1,5 @@
-//! The data of a request: the names to lock, the request itself, and the token of its owner. Also the
-//! parts that all error texts and `Debug` texts share.
+//! The values of a request: the names to lock, the limits, the owner token. The room also has the parts that all error
+//! texts and `Debug` texts share.
 
 pub(crate) mod brief;
 pub(crate) mod invalid;

@@ -1,12 +1,12 @@
-//! The types from which a resource can be made.
+//! The types that can become a resource.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::model::resource::Resource;
 
-/// A name of a resource: a text or bytes, owned or not. It is a trait of the library's own, so that
-/// `Vec<u8>` can be one name and `Vec<String>` several.
+/// A name of a resource: a text or bytes, owned or borrowed. The library defines this trait so that `Vec<u8>` can be
+/// one name and `Vec<String>` several.
 ///
 /// ```
 /// use redlock_core::Resource;
@@ -79,10 +79,10 @@ lists! {
     [] &Vec<N>;
 }
 
-/// A name that is made from a template: `Resource::from(format_args!("order:{id}"))`.
+/// Makes a name from a template: `Resource::from(format_args!("order:{id}"))`.
 ///
 /// # Panics
-/// If [`format!`] panics: a value fails to format.
+/// If [`format!`] panics, because a value fails to format.
 impl From<fmt::Arguments<'_>> for Resource {
     fn from(template: fmt::Arguments<'_>) -> Self {
         Self::from(fmt::format(template))

@@ -1,4 +1,4 @@
-//! Notes: a few words of a holder, for people who look at its lock.
+//! Notes: a holder's short texts, for people who look at its lock.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use super::resource::write_escaped;
 /// The longest note, in bytes.
 pub const MAX_NOTE_BYTES: usize = 256;
 
-/// A short text that a lock's holder leaves for people: which job it is, on whose behalf. Refusals of
-/// other callers and [`Client::peek`](crate::Client::peek) show it.
+/// A short text that a lock's holder leaves for people, such as the job's name. Refusals of other callers and
+/// [`Client::peek`](crate::Client::peek) show it.
 ///
-/// It stands in the value of the lock's keys, behind the owner token. Everybody who may read the nodes can
-/// read it, so it is no place for a secret. No decision depends on it.
+/// The note follows the owner token in the value of the lock's keys. Do not put a secret in it, because everybody who
+/// may read the nodes can read it. No decision depends on a note.
 ///
 /// `Display` escapes control characters and backticks.
 ///
@@ -28,8 +28,8 @@ pub const MAX_NOTE_BYTES: usize = 256;
 pub struct Note(Arc<str>);
 
 impl Note {
-    /// Returns the note with this text; `None` if the text is empty. Of a text of more than [`MAX_NOTE_BYTES`], the
-    /// note is the beginning and `…`: a note that is too long does not keep anybody from a lock.
+    /// Returns the note with this text, or `None` if the text is empty. A text longer than [`MAX_NOTE_BYTES`] is cut
+    /// and gets a `…`, because a long note should not keep a caller from its lock.
     pub fn new(text: impl AsRef<str>) -> Option<Self> {
         let text = text.as_ref();
         if text.len() > MAX_NOTE_BYTES {
@@ -40,7 +40,7 @@ impl Note {
         (!text.is_empty()).then(|| Self(text.into()))
     }
 
-    /// Returns the text, as the holder wrote it. It may have control characters.
+    /// Returns the text as the holder wrote it. The text may contain control characters.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -7,18 +7,18 @@ use super::resource::Resource;
 /// The longest part, in bytes.
 const MAX_BYTES: usize = 64;
 
-/// The bytes of a longer text that stand before its digest of 40 digits: 64 bytes in all.
+/// The bytes kept in front of the digest of 40 digits. The whole part then has 64 bytes.
 const SHOWN: usize = 23;
 
 impl Resource {
-    /// `value` as one part of a name: its text with every byte escaped that could be mistaken for a
-    /// separator, and at most 64 bytes long. `{name:part}` in a template is the same.
+    /// Returns `value` as one part of a name. Every byte that could be mistaken for a separator is escaped, and the
+    /// part has at most 64 bytes. `{name:part}` does the same in a template.
     ///
-    /// Letters, digits, `-`, `.`, `_` and `~` stay as they are. Any other byte is `%` and two hex digits.
-    /// If this is longer than 64 bytes, the part is the beginning of it, `*`, and the SHA-1 of the whole
-    /// text. The wire format has the details: they are the same in every version and on every platform.
+    /// Letters, digits, `-`, `.`, `_` and `~` stay as they are. Any other byte becomes `%` and two hex digits. If the
+    /// result is longer than 64 bytes, the part is its beginning, `*`, and the SHA-1 of the whole text. The wire format
+    /// has the details, which are the same in every version and on every platform.
     ///
-    /// Put `:` or another character between two parts that is escaped in both.
+    /// Put a `:` between two parts, or another character that is escaped in both.
     ///
     /// # Example: two texts that would meet in one key
     /// ```
@@ -30,7 +30,7 @@ impl Resource {
     /// ```
     ///
     /// # Panics
-    /// As `to_string` does: if `value` fails to format.
+    /// If `value` fails to format, as `to_string` does.
     pub fn part(value: impl Display) -> String {
         let text = value.to_string();
         let mut part = String::with_capacity(text.len());
@@ -58,7 +58,7 @@ impl Resource {
 mod tests {
     use super::*;
 
-    /// The wire format's test vectors.
+    /// Compares parts with the test vectors of the wire format.
     #[test]
     fn a_part_is_what_the_wire_format_says() {
         let wire_format = include_str!("../../../redlock-runtime/guide/reference/wire_format.md");
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// The texts of one letter of each kind, of two, and of three.
+    /// Compares the parts of all combinations of up to three letters, alone and repeated.
     #[test]
     fn different_texts_are_different_parts() {
         let letters = ["", "a", "%", ":", "3", "A", "*", "ü", "\0"];

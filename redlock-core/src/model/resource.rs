@@ -7,23 +7,23 @@ use smallvec::SmallVec;
 
 use crate::model::invalid::Invalid;
 
-/// The longest name of a resource, in bytes, without the key prefix.
+/// The longest name of a resource, in bytes before the key prefix.
 pub const MAX_RESOURCE_BYTES: usize = 1024;
 
-/// The most names of one lock. A server checks all of them in one command, and serves no other client
-/// meanwhile.
+/// The largest number of names of one lock. A server checks all of them in one command, and serves no other client
+/// during that time.
 pub const MAX_NAMES: usize = 128;
 
 /// The prefix of the library's own keys.
 pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 
-/// The names that are locked together, all or none. Any bytes are allowed.
+/// Names that are locked together, or not at all. Any bytes are allowed.
 ///
-/// Several names are kept in one canonical order without duplicates, so that two callers that name the
-/// same resources in different orders ask the nodes the same question.
+/// Several names are kept in one canonical order without duplicates. So callers that name the same resources in
+/// different orders ask the nodes the same question.
 ///
-/// A [name](crate::request::ResourceName) becomes a resource by `From`, and so does an array, a slice or a `Vec` of
-/// names. An iterator does by [`Resource::all`].
+/// A [name](crate::request::ResourceName), an array, a slice or a `Vec` of names becomes a resource by `From`. An
+/// iterator becomes one by [`Resource::all`].
 ///
 /// # Example: a text, bytes, several
 /// ```
@@ -40,13 +40,13 @@ pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 pub struct Resource(SmallVec<[Arc<[u8]>; 1]>);
 
 impl Resource {
-    /// Returns all of `names` together.
+    /// Makes a resource of all `names`.
     pub fn all<N: AsRef<[u8]>>(names: impl IntoIterator<Item = N>) -> Self {
         let names = names.into_iter().map(|name| Arc::from(name.as_ref()));
         Self::of(names)
     }
 
-    /// Returns all of `names` together, without a copy of them.
+    /// Makes a resource that shares all `names`.
     pub(crate) fn of(names: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
         let mut names: SmallVec<_> = names.into_iter().collect();
         names.sort_unstable();
@@ -63,21 +63,21 @@ impl Resource {
         self.shared_names().iter().map(|name| &**name)
     }
 
-    /// Returns the same resource with `prefix` before each name: the keys on the nodes.
+    /// Returns the keys on the nodes: this resource with `prefix` before each name.
     #[must_use]
     pub fn with_prefix(&self, prefix: &[u8]) -> Self {
         if prefix.is_empty() {
             return self.clone();
         }
-        // A common prefix keeps the order.
+        // Names with a common prefix stay in order.
         Self::all(self.names().map(|name| [prefix, name].concat()))
     }
 
     /// Checks the limits of the wire format.
     ///
     /// # Errors
-    /// [`Invalid`] if there is no name, if there are more than [`MAX_NAMES`], or if a name is empty,
-    /// longer than [`MAX_RESOURCE_BYTES`], or begins with [`RESERVED_PREFIX`].
+    /// [`Invalid`] if the resource has no names or more than [`MAX_NAMES`]. A name is invalid if it is empty, longer
+    /// than [`MAX_RESOURCE_BYTES`], or begins with [`RESERVED_PREFIX`].
     pub fn check(&self) -> Result<(), Invalid> {
         let count = self.names().len();
         if count == 0 {
@@ -118,7 +118,7 @@ impl Resource {
     }
 }
 
-/// The names for readers: printable, shortened, joined by ` + `.
+/// Writes the names for people: printable, shortened, and joined by ` + `.
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, name) in self.names().enumerate() {
@@ -150,8 +150,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Writes `bytes` without control characters, backticks and invalid UTF-8, and at most `most` characters
-/// of them.
+/// Writes at most `most` characters of `bytes`. Control characters, backticks and invalid UTF-8 are escaped.
 pub(crate) fn write_escaped(f: &mut fmt::Formatter<'_>, bytes: &[u8], most: usize) -> fmt::Result {
     let mut shown = 0;
     for chunk in bytes.utf8_chunks() {

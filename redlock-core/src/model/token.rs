@@ -1,4 +1,4 @@
-//! Owner tokens: the random value that makes a key ours.
+//! Owner tokens: random values that show whose a key is.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,26 +10,25 @@ use crate::env::Entropy;
 
 use super::note::{MAX_NOTE_BYTES, Note};
 
-/// Random bytes in a token. The specification asks for a value that is unique across all clients and
-/// all lock requests. 128 bits also make it unguessable, as a client that knows the token can release
-/// the lock.
+/// The random bytes in a token. The specification asks for a value that is unique across all clients and all lock
+/// requests. 128 bits also make it impossible to guess, because a client that knows the token can release the lock.
 const RANDOM_BYTES: usize = 16;
 
-/// The length of the longest token before its note: a host of 255 bytes, a process of ten digits.
+/// The length of the longest token before its note. A host has up to 255 bytes, and a process up to ten digits.
 const LONGEST_BARE: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
 
 /// The length of the longest token that names its owner.
 pub(crate) const LONGEST_TOKEN: usize = LONGEST_BARE + 1 + MAX_NOTE_BYTES;
 
-/// The value of a lock's keys: `host/pid/` and 128 random bits in hex, and the holder's [`Note`] behind a
-/// space. Each attempt draws a new one.
+/// The value of a lock's keys: `host/pid/`, 128 random bits in hex, and a note. The holder's [`Note`] follows a space,
+/// if there is one. Each attempt draws a new token.
 ///
-/// It is the right to release. `Debug` shows the [`short_id`](Self::short_id) only.
+/// A token is the right to release the lock. `Debug` shows only the [`short_id`](Self::short_id).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct OwnerToken(Arc<[u8]>);
 
 impl OwnerToken {
-    /// Returns a fresh token of `owner`, `host/pid`, so that a refused caller can be told who holds the lock.
+    /// Draws a fresh token of `owner`. The owner is a `host/pid`, so that a refused caller learns who holds the lock.
     pub fn draw(owner: &str, entropy: &dyn Entropy) -> Self {
         let mut random = [0; RANDOM_BYTES];
         entropy.fill(&mut random);
@@ -51,18 +50,18 @@ impl OwnerToken {
         )
     }
 
-    /// Returns the whole token, as the nodes store it. Keep it out of logs.
+    /// Returns the whole token, as the nodes store it. Keep the token out of logs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Returns the first six hex digits of the random part: enough to tell two tokens apart in a log, and too few to
-    /// guess the rest.
+    /// Returns the first six hex digits of the random part. Six digits are enough to tell two tokens apart in a log,
+    /// and too few to guess the rest.
     pub fn short_id(&self) -> &str {
         parts_of(&self.0).map_or("", |parts| &parts.random[..6])
     }
 
-    /// True if the token has this note, or neither has one.
+    /// True if the token has exactly this `note`, or neither has one.
     pub(crate) fn has_note(&self, note: Option<&Note>) -> bool {
         let own = parts_of(&self.0).and_then(|parts| parts.note);
         own == note.map(Note::as_str)
@@ -75,7 +74,7 @@ impl fmt::Debug for OwnerToken {
     }
 }
 
-/// The parts of a value of this library's format.
+/// The parts of a value that has this library's format.
 struct Parts<'a> {
     /// `host/pid`.
     owner: &'a str,
@@ -83,15 +82,15 @@ struct Parts<'a> {
     note: Option<&'a str>,
 }
 
-/// Returns the parts of a token, or `None` for the value of another format.
+/// Returns the parts of a token, or `None` for a value of another format.
 fn parts_of(token: &[u8]) -> Option<Parts<'_>> {
     const DIGITS: usize = 2 * RANDOM_BYTES;
     if token.len() > LONGEST_TOKEN {
         return None;
     }
     let text = std::str::from_utf8(token).ok()?;
-    // The random part is at the first slash that this number of digits follows: no owner has that, and a
-    // note may have it.
+    // The random part follows the first slash with this number of digits after it. An owner has no such slash, but a
+    // note may.
     let mut slashes = text.match_indices('/');
     let (owner, random, note) = slashes.find_map(|(at, _)| {
         let (random, rest) = text[at + 1..].split_at_checked(DIGITS)?;
@@ -116,24 +115,24 @@ fn parts_of(token: &[u8]) -> Option<Parts<'_>> {
     })
 }
 
-/// Returns the `host/pid` in a token, or `None` if another client's format names no owner.
+/// Returns the `host/pid` in a token, or `None` if the value has another client's format.
 pub(crate) fn owner_of(token: &[u8]) -> Option<&str> {
     parts_of(token).map(|parts| parts.owner)
 }
 
-/// Identifies a process by the owner that its tokens name.
+/// The identity of a process, by the owner that its tokens name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OwnerId(u64);
 
 impl OwnerId {
-    /// Returns the identity of an `owner`, `host/pid`.
+    /// Returns the identity of an `owner`, which is a `host/pid`.
     pub(crate) fn of(owner: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         owner.hash(&mut hasher);
         Self(hasher.finish())
     }
 
-    /// Returns the identity of the owner in a token, if it names one.
+    /// Returns the identity of the owner that a token names, if it names one.
     pub(crate) fn of_token(token: &[u8]) -> Option<Self> {
         owner_of(token).map(Self::of)
     }

@@ -1,4 +1,4 @@
-//! The keys of one attempt on the nodes, and their removal.
+//! Claims: the keys that one attempt has on the nodes, and their removal.
 #![doc = include_str!("what_counts.md")]
 
 use std::mem;
@@ -18,10 +18,10 @@ use super::lock_protocol::LockProtocol;
 use super::majority;
 use super::round::{Goal, Round, seats_in};
 
-/// The keys of one owner token on a set of nodes, from the acquisition's sending to the release's. Dropping the claim
-/// sends the release, so every way out of an attempt or a lease cleans the nodes up.
+/// The keys of one owner token on a set of nodes, until their release. The claim begins by sending the acquisition.
+/// Dropping it sends the release, so every way out of an attempt or a lease cleans up the nodes.
 ///
-/// The claim on any of several permits is on all of them until [one is chosen](Self::narrow_to_permit), because each
+/// A claim on any of several permits covers all of them until [one is chosen](Self::narrow_to_permit), because each
 /// node decides which one it grants.
 pub(crate) struct Claim {
     pub(crate) nodes: NodeSet,
@@ -29,7 +29,7 @@ pub(crate) struct Claim {
     pub(crate) token: OwnerToken,
     /// True once the attempt has won.
     is_lease: bool,
-    /// The longest time in ms for which any node may keep the keys without hearing from us.
+    /// The longest ttl of the keys so far, in ms. A node may keep the keys for that long without a further message.
     longest_ttl: AtomicU64,
     /// The votes of the acquisition.
     pub(crate) acquisition: Arc<Round>,
@@ -38,12 +38,12 @@ pub(crate) struct Claim {
 
 #[derive(Default)]
 struct ClaimState {
-    /// True if the release was sent.
+    /// True once the release was sent.
     has_ended: bool,
-    /// The number of callers that are putting keys back. If the release was sent meanwhile, the last of
-    /// these callers removes the keys again.
+    /// The number of callers that are restoring keys. If the release is sent in the meantime, the last of these callers
+    /// removes the keys again.
     restoring: u32,
-    /// The nodes that an extension may count.
+    /// Decides which nodes an extension may count.
     extension_proof: ExtensionProof,
 }
 
@@ -51,7 +51,7 @@ struct ClaimState {
 pub(crate) struct Extension {
     pub(crate) round: Arc<Round>,
     pub(crate) ttl: Duration,
-    /// A moment before the first message.
+    /// The moment at which the extension began, read before the first message was sent.
     pub(crate) sent_at: Moment,
     voters: Voters,
 }
@@ -82,8 +82,9 @@ impl Claim {
         }
     }
 
-    /// Makes this the claim on the permit that a majority granted. The release of the others goes after the acquisition
-    /// to every node that is not known to have granted this one. False if no majority granted the same one.
+    /// Narrows this claim to the permit that a majority granted, and releases the other permits. The release of the
+    /// others follows the acquisition to every node that is not known to have granted the chosen permit. Returns false
+    /// if no majority granted the same permit.
     pub(crate) fn narrow_to_permit(&mut self) -> bool {
         if !self.acquisition.tally().is_won() {
             return false;
@@ -97,21 +98,21 @@ impl Claim {
         let release = self
             .protocol
             .release_others_call(&self.token, until, chosen.keys());
-        // A node that granted this permit has no other of ours.
+        // A node that granted the chosen permit is free of our other keys.
         let others = !self.acquisition.seats().granted;
         self.send_to(others, release, Goal::All);
         self.protocol = chosen;
         true
     }
 
-    /// Makes this the claim of a lease, once its attempt has won.
+    /// Turns this into the claim of a lease, once its attempt has won.
     pub(crate) fn into_lease(mut self) -> Arc<Self> {
         self.is_lease = true;
         Arc::new(self)
     }
 
-    /// Raises the counters at `seats` to `counter`. The other seats count as answered. `None` for a lock without a fencing
-    /// token.
+    /// Raises the counters at `seats` to `counter`. The other seats count as answered. Returns `None` for a lock
+    /// without a fencing token.
     pub(crate) fn raise_counters(&self, counter: u64, seats: &[usize]) -> Option<Arc<Round>> {
         let call = self
             .protocol
@@ -122,7 +123,7 @@ impl Claim {
         Some(round)
     }
 
-    /// Sends an extension to all nodes. `now` was read before.
+    /// Sends an extension to all nodes. `now` is a moment that was read before this call.
     pub(crate) fn send_extension(&self, ttl: Duration, now: Moment) -> Extension {
         self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
         let acquisition = self.acquisition.seats();
@@ -153,9 +154,8 @@ impl Claim {
         proof.counted_seats(acquisition, extension.voters)
     }
 
-    /// Puts the keys back where the last extensions found them gone: at a node that restarted, or that
-    /// was down during the acquisition. Call it only once an extension is a proof, so that no other
-    /// client can hold the lock.
+    /// Restores the keys on nodes where the last extensions found them missing. The nodes restarted, or were down
+    /// during the acquisition. Call this only after a proof, because then no other client can hold the lock.
     pub(crate) fn restore(&self, ttl: Duration) {
         let (round, seats) = {
             let mut state = self.state.lock();
@@ -171,10 +171,9 @@ impl Claim {
             state.restoring += 1;
             (round, seats)
         };
-        // No caller waits for the round: the keys count from a later extension on, if they are there by
-        // then.
+        // Do not wait for this round: a later extension counts the keys if it finds them.
         round.send(&self.nodes, seats);
-        // The claim may have ended meanwhile, and its end may be ahead of what was put back.
+        // Release again if the claim has ended: its release may have overtaken the restored key.
         let is_late = {
             let mut state = self.state.lock();
             state.restoring -= 1;
@@ -185,14 +184,15 @@ impl Claim {
         }
     }
 
-    /// True if a majority of the nodes still vouches for the last proof that the lock is ours. A node
-    /// that may have forgotten the lock since does not vouch for it.
+    /// True if a majority still vouches for the last proof that the lock is ours. A node that may have forgotten the
+    /// lock since then does not vouch for it.
     pub(crate) fn is_vouched_for(&self) -> bool {
         seats_in(self.vouching_seats()) >= majority(self.nodes.len())
     }
 
-    /// Returns the seats of the last proof that still vouch for it. Before the first proved extension, the acquisition's
-    /// grants are the proof. Late grants are left out, because another holder may have come and gone before them.
+    /// Returns the seats of the last proof that still vouch for it. Before the first proved extension, the grants of
+    /// the acquisition are the proof. Late grants do not count, because another holder may have come and gone before
+    /// them.
     pub(crate) fn vouching_seats(&self) -> u64 {
         let state = self.state.lock();
         match &state.extension_proof.last_proof {
@@ -201,14 +201,15 @@ impl Claim {
         }
     }
 
-    /// Returns the longest time for which any node may keep the keys without hearing from us.
+    /// Returns the longest ttl of the keys so far. A node may keep the keys for that long without a further message.
     pub(crate) fn longest_ttl(&self) -> Duration {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
     }
 
-    /// Sends the release to every node that the acquisition may have reached, after the acquisition on
-    /// the same connection. The node's answer makes no difference, unless it refused each of several permits: it took none, and
-    /// the release looks at as many keys as the acquisition. Only the first call sends it.
+    /// Sends the release to every node that the acquisition may have reached. Each connection delivers the release
+    /// after the acquisition. The node's answer to the acquisition makes no difference, except if it refused each of
+    /// several permits. That node took no permit, and the release would look at as many keys as the acquisition. Only
+    /// the first call sends the release.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
         let has_ended = mem::replace(&mut self.state.lock().has_ended, true);
         (!has_ended).then(|| self.send_release())
@@ -223,8 +224,8 @@ impl Claim {
         self.send_to(!without_key.unwrap_or(0), release, Goal::MajorityAnswered)
     }
 
-    /// Sends a release to those of `seats` that the acquisition may have reached. It may never have reached a node
-    /// where the key was put back.
+    /// Sends a release to those of `seats` that may have our key. The acquisition may have reached them, or a key was
+    /// restored there.
     fn send_to(&self, seats: u64, release: Call, goal: Goal) -> Arc<Round> {
         let restored = self.state.lock().extension_proof.restored_seats();
         let reached = restored | self.acquisition.seats().reached;
@@ -237,14 +238,14 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.release().is_some() {
-            // The release woke a driver, which tokio keeps for this worker. An empty task takes its place, so another
-            // worker can run the driver if the dropper blocks this one.
+            // The release woke a driver, which tokio keeps in this worker's LIFO slot. An empty task takes the slot, so
+            // that another worker can run the driver if the caller blocks this one.
             share_woken_tasks();
         }
     }
 }
 
-/// Requests are checked to be below a year.
+/// Returns `ttl` in ms. The number fits, because a ttl is at most a year.
 fn millis(ttl: Duration) -> u64 {
     u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The nodes that an extension may count, and what their answers prove.
+//! Decides which nodes an extension may count, and what their answers prove.
 #![doc = include_str!("extension_proof.md")]
 
 use std::sync::Arc;
@@ -6,20 +6,21 @@ use std::sync::Arc;
 use super::majority;
 use super::round::{Round, Seats, seats_in};
 
-/// Knows which seats of one claim are continuous, by the extensions so far.
+/// The continuous and the interrupted seats of one claim, after the extensions so far.
 #[derive(Default)]
 pub(crate) struct ExtensionProof {
-    /// Seats that two extensions made continuous: the third case.
+    /// Seats that two extensions made continuous. They are the third case of the page.
     made_continuous: u64,
-    /// Seats where our key was missing or put back, and that no extension made continuous since.
+    /// Seats where our key was missing or restored, until an extension makes them continuous.
     interrupted: u64,
-    /// Seats where the last extension found no key. For a seat without an answer, that to the extension before counts.
+    /// Seats where our key was missing at the last extension. If a seat has not answered it yet, the seat's previous
+    /// answer counts.
     without_key: u64,
     restorations: Restorations,
-    /// The extension that was judged last. Its late answers are read when the next one begins, so that a node that is
-    /// always slower than the majority is heard.
+    /// The extension that was judged last. The next one reads its late answers when it begins, so that a node that is
+    /// always slower than the majority is counted too.
     last_extension: Option<Arc<Round>>,
-    /// The last extension by which a majority proved that the lock is ours, if there was one.
+    /// The last extension that proved by a majority that the lock is ours.
     pub(crate) last_proof: Option<LastProof>,
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct LastProof {
     pub(crate) counted: u64,
 }
 
-/// The rounds that put keys back.
+/// The rounds that restore keys.
 #[derive(Default)]
 struct Restorations {
     last_round: Option<Arc<Round>>,
@@ -40,20 +41,21 @@ struct Restorations {
 }
 
 impl Restorations {
-    /// Returns the seats where a key that was put back may still arrive.
+    /// Returns the seats where a restored key may still arrive.
     fn arriving(&self) -> u64 {
         let last = self.last_round.as_ref();
         last.map_or(0, |last| self.last_seats & !last.seats().answered())
     }
 }
 
-/// The seats that one extension may count, as they were known when it began.
+/// The seats that one extension may count, fixed when it begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Voters {
     pub(crate) continuous: u64,
-    /// Seats that a proof makes continuous, because the extension before found our key there.
+    /// Seats that this extension makes continuous if it is a proof. The previous extension found our key at these
+    /// seats.
     candidates: u64,
-    /// The number of restorations by then.
+    /// The number of restorations when the extension began.
     restorations: u32,
 }
 
@@ -62,9 +64,9 @@ pub(crate) struct Voters {
 pub(crate) enum ProofState {
     /// The lock has been ours all the time.
     Proved,
-    /// Too many continuous nodes no longer hold our key, so that no proof is possible.
+    /// A proof is impossible, because too many continuous nodes have lost our key.
     Lost,
-    /// The votes so far neither prove nor exclude it.
+    /// The votes so far leave the question open.
     Open,
 }
 
@@ -80,20 +82,21 @@ impl ExtensionProof {
         let continuous = (acquisition.in_time | self.made_continuous) & !self.interrupted;
         Voters {
             continuous,
-            // A key that may still arrive proves nothing.
+            // Leave out keys that may still arrive: they prove nothing.
             candidates: found & !continuous & !self.restorations.arriving(),
             restorations: self.restorations.count,
         }
     }
 
-    /// Returns the seats whose grants of an extension with these `voters` count now.
+    /// Returns the seats whose grants count now, for an extension with these `voters`.
     pub(crate) fn counted_seats(&self, acquisition: Seats, voters: Voters) -> u64 {
-        // Since the extension began, another one may have found keys missing, and more nodes may have granted the
+        // Another extension may have found keys missing since `voters` was taken. More nodes may have granted the
         // acquisition in time.
         (voters.continuous | acquisition.in_time) & !self.interrupted
     }
 
-    /// Judges the votes of the extension `round`. `granted` are the seats that cannot have forgotten their grant since.
+    /// Judges the votes of the extension `round`. `granted` are the seats that granted it and cannot have forgotten it
+    /// since.
     pub(crate) fn judge(
         &mut self,
         acquisition: Seats,
@@ -115,7 +118,7 @@ impl ExtensionProof {
         let before = self.last_extension.replace(Arc::clone(round));
         let absent_before = before.map_or(0, |before| before.seats().absent);
         self.without_key = answers.absent | absent_before & !answers.answered();
-        // A key that another extension put back meanwhile may have come after this extension began.
+        // A key that another extension restored may have arrived after this extension began.
         let is_undisturbed = voters.restorations == self.restorations.count;
         let promoted = if is_undisturbed && state == ProofState::Proved {
             voters.candidates & !missing
@@ -133,19 +136,19 @@ impl ExtensionProof {
         state
     }
 
-    /// Returns the seats where the key may be put back if the last extension was a proof: the key is missing there, and
-    /// no `SET` of ours may still arrive.
+    /// Returns the seats that need the key again, after an extension that is a proof. The key is missing there, and no
+    /// `SET` of ours is still on its way.
     pub(crate) fn restorable_seats(&self, acquisition: Seats) -> u64 {
         if self.restorations.arriving() != 0 {
-            // Only one `SET` of ours is under way at a time.
+            // Only one `SET` of ours may be under way at a time.
             return 0;
         }
         self.without_key & acquisition.answered()
     }
 
-    /// Records that `round` puts the keys at `seats` back.
+    /// Records that `round` restores the keys at `seats`.
     pub(crate) fn add_restoration(&mut self, round: Arc<Round>, seats: u64) {
-        // The key was missing on these seats, so they are not continuous, even if the answer came late.
+        // The key was missing at these seats: they are interrupted, even if that answer came late.
         self.interrupted |= seats;
         let restorations = &mut self.restorations;
         restorations.last_round = Some(round);
@@ -154,7 +157,7 @@ impl ExtensionProof {
         restorations.count = restorations.count.wrapping_add(1);
     }
 
-    /// Returns the seats where keys were put back.
+    /// Returns the seats where keys were restored.
     pub(crate) fn restored_seats(&self) -> u64 {
         self.restorations.all_seats
     }
@@ -191,7 +194,7 @@ mod tests {
     }
 
     impl Lease {
-        /// A lease of these grants, to which later ones may still come in time.
+        /// Makes a lease of these grants. Later grants may still be in time.
         fn under_way(granted: &[usize]) -> Self {
             Self {
                 acquisition: round(granted),
@@ -200,7 +203,7 @@ mod tests {
             }
         }
 
-        /// A lease of these grants. Later grants are too late.
+        /// Makes a lease of these grants. Later grants are too late.
         fn of(granted: &[usize]) -> Self {
             let lease = Self::under_way(granted);
             let (clock, of_code) = still_clock();
@@ -210,7 +213,7 @@ mod tests {
             lease
         }
 
-        /// An extension begins.
+        /// Begins an extension.
         fn voters(&mut self) -> Voters {
             self.proof.voters(self.acquisition.seats())
         }
@@ -237,7 +240,7 @@ mod tests {
         let mut lease = Lease::of(&[0, 1]);
         let first = lease.voters();
         assert_eq!((first.continuous, first.candidates), (0b011, 0));
-        // The third grant comes after the first extension was sent.
+        // The third grant arrives after the first extension was sent.
         lease.acquisition.vote(2, Vote::GRANTED);
         assert_eq!(lease.judge(first, &[0, 2], &[]), Open);
         let second = lease.voters();
@@ -279,7 +282,7 @@ mod tests {
             .proof
             .add_restoration(Arc::clone(&putting_back), 0b001);
 
-        // Under way: neither counted nor sent again.
+        // During the restoration, its key is neither counted nor sent again.
         let second = lease.voters();
         assert_eq!((second.continuous, second.candidates), (0b110, 0));
         assert_eq!(lease.judge(second, &[0, 1], &[]), Open);
@@ -300,7 +303,7 @@ mod tests {
         let (one, other) = (lease.voters(), lease.voters());
         assert_eq!(lease.judge(one, &[1, 2], &[0]), Proved);
         lease.proof.add_restoration(round(&[0]), 0b001);
-        // The other one's question reached the node behind the restoration.
+        // The other extension reached the node after the restoration.
         assert_eq!(lease.judge(other, &[0, 1], &[]), Open);
     }
 
@@ -323,12 +326,12 @@ mod tests {
         let first = lease.voters();
         lease.judge(first, &[1, 2], &[]);
         let second = lease.voters();
-        // The answer to the first comes while the second is out.
+        // The answer to the first extension arrives while the second one is out.
         lease.extension.vote(0, Vote::Absent);
         lease.judge(second, &[1, 2], &[]);
         assert_eq!(lease.restorable(), 0b001);
         lease.proof.add_restoration(round(&[]), 0b001);
-        // The answer to the second gets lost with the connection.
+        // The answer to the second extension is lost with the connection.
         let error = NodeError::sent(NodeErrorKind::Disconnected, "connection reset");
         lease.extension.vote(0, Vote::Failed(error));
         assert_eq!(lease.voters().continuous, 0b110);
@@ -370,7 +373,7 @@ mod tests {
         lease.judge(first, &[0, 1, 2], &[]);
         let (one, other) = (lease.voters(), lease.voters());
         assert_eq!(other.candidates, 0b100);
-        // The key is gone after all, and is put back behind the other's beginning.
+        // The key turns out to be missing, and is restored after the other extension began.
         lease.judge(one, &[0, 1], &[2]);
         lease.proof.add_restoration(round(&[2]), 0b100);
         assert_eq!(lease.judge(other, &[0, 1, 2], &[]), Proved);

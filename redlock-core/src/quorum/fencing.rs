@@ -1,4 +1,4 @@
-//! Fencing tokens over a quorum: numbers that a store can order holders by.
+//! Fencing tokens of a quorum: numbers by which a store orders the holders.
 #![doc = include_str!("fencing.md")]
 
 use std::fmt;
@@ -10,29 +10,28 @@ use crate::node::Vote;
 
 use super::majority;
 
-/// A lock's number: unique for its resource, and higher than the number of every earlier holder. Readers
-/// may have one number: it is above that of every earlier writer, and below that of every later one. A store
-/// that refuses a write with a token below the highest that it has seen is safe from a holder
-/// that was paused past the end of its lease.
+/// The number of a lease, unique for its resource and above those of earlier holders.
 ///
-/// It is about the time in µs since 1970, so it fits an `i64` and the double of a script.
+/// Readers may share a number, which is above that of every earlier writer and below that of every later one. A store
+/// that refuses a write with a token below the highest one it has seen is safe from a holder that was paused past the
+/// end of its lease. The number is close to the time in µs since 1970, so it fits an `i64`, and the double of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(NonZeroU64);
 
 impl FencingToken {
-    /// Counters begin above zero.
+    /// Makes the token of a counter. The number is never zero, because counters begin above zero.
     pub(crate) fn new(counter: u64) -> Self {
         Self(NonZeroU64::new(counter).unwrap_or(NonZeroU64::MIN))
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn as_u64(self) -> u64 {
         self.0.get()
     }
 
-    /// The number, for databases whose integers are signed.
+    /// Returns the number for databases that have only signed integers.
     pub const fn as_i64(self) -> i64 {
-        // Counters come from scripts, whose numbers are exact only up to 2^53.
+        // The cast is exact, because scripts count only up to 2^53.
         self.as_u64().cast_signed()
     }
 }
@@ -55,31 +54,31 @@ impl From<FencingToken> for i64 {
     }
 }
 
-/// The distance from a node's own clock that a hint may have.
+/// The largest distance that a hint may have from a node's own clock.
 pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 
-/// The time for which a counter lives at least after its last use. The next counter is at least the
-/// clock's time then, so that tokens stay in order also without it.
+/// The least time for which a counter lives after its last use. Tokens stay in order without it too, because the next
+/// counter is then at least the clock's time.
 pub const COUNTER_IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// The least value of the counters in an acquisition: the time in µs since 1970, by this host's clock.
+/// Returns the least value of an acquisition's counters: the time in µs since 1970 by this host's clock.
 pub(crate) fn hint(clock: &dyn Clock) -> u64 {
     u64::try_from(clock.wall().as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The number that the counters of a majority allow.
+/// The number that follows from the counters of a majority.
 pub(crate) struct TokenChoice {
     /// The number to which the counters of the majority are raised.
     pub(crate) count: u64,
-    /// The seats of the majority whose counters are below that. They have to be raised to it,
-    /// while our key is still there, before the lock counts as held.
+    /// The seats of the majority whose counters are below `count`. These counters have to be raised to it while our key
+    /// is still there, before the lock counts as held.
     pub(crate) below: Vec<usize>,
 }
 
 impl TokenChoice {
-    /// Chooses by the votes of an acquisition; `None` if no majority granted with a counter.
+    /// Chooses from the votes of an acquisition. Returns `None` if no majority granted with a counter.
     ///
-    /// It prefers a majority whose counters agree, if there is one, as that needs no second round.
+    /// A majority whose counters agree is preferred, because it needs no second round.
     pub(crate) fn of(answers: &[Option<Vote>]) -> Option<Self> {
         let grants = answers.iter().enumerate();
         let grants = grants.filter_map(|(seat, answer)| match answer {
@@ -88,7 +87,7 @@ impl TokenChoice {
         });
         let mut grants: Vec<_> = grants.collect();
         let needed = majority(answers.len());
-        // Highest first: of equal counters of a majority, the last ones are the lowest.
+        // Sort the highest first, so that the majority of the highest counters comes first.
         grants.sort_unstable_by(|one, other| other.cmp(one));
         let agreed = grants
             .windows(needed)
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
     use crate::node::Holding;
 
-    /// The choice among nodes that granted with these counters; `None` for a node that did not answer.
+    /// Returns the choice among nodes that granted with these counters. `None` stands for a node that did not answer.
     fn choice<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
         let granted = |counter| Vote::Granted {
             counter: Some(counter),

@@ -1,4 +1,4 @@
-//! The calls and rules of one kind of lock, as an attempt, a claim and a lease use them.
+//! The calls and rules of one kind of lock, for attempts, claims and leases.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,115 +8,117 @@ use crate::model::token::OwnerToken;
 use crate::node::hash_slot::AuxiliaryKeys;
 use crate::node::{Call, Vote};
 
-/// Makes the calls of one kind of lock. One acquisition has one, for all its attempts.
+/// Builds the calls of one kind of lock. An acquisition uses one protocol for all its attempts.
 pub(crate) trait LockProtocol: Send + Sync {
     /// Returns the keys of the lock.
     fn keys(&self) -> &Resource;
 
-    /// Returns the call that takes the lock. `hint` is the time in µs since 1970 by this host's clock.
+    /// Returns the call that acquires the lock. `hint` is the time in µs since 1970 by this host's clock.
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call;
 
-    /// Returns the call that lets the keys live for `ttl` at least, if the token has them.
+    /// Returns the call that extends the token's keys to at least `ttl`.
     fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call;
 
-    /// Returns the call that puts missing keys back.
+    /// Returns the call that restores missing keys.
     fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call;
 
-    /// Returns the call that deletes the keys, if the token has them. They may live for `until`. `is_lease` is
-    /// false if the attempt failed.
+    /// Returns the call that deletes the keys, if they hold the token. `until` is the longest time for which the keys
+    /// may live. `is_lease` is false after a failed attempt.
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call;
 
-    /// Returns the call that deletes the keys of all permits but the one that was won, `chosen`.
+    /// Returns the call that deletes the keys of all permits except the `chosen` one.
     fn release_others_call(&self, token: &OwnerToken, until: Duration, chosen: &Resource) -> Call {
         self.release_call(token, until, false).without(chosen)
     }
 
-    /// Returns the call that raises the fencing counters to `counter`, if the token has the keys. `None` for a lock
-    /// without a fencing token.
+    /// Returns the call that raises the fencing counters to `counter`, if the token has the keys. Returns `None` for a
+    /// lock without a fencing token.
     fn confirm_call(&self, _token: &OwnerToken, _counter: u64, _ttl: Duration) -> Option<Call> {
         None
     }
 
-    /// Returns the call that takes back the marks of refused attempts. It is sent once the last attempt `has_won` or
-    /// the caller gives up. `None` if no mark is left.
+    /// Returns the call that removes the marks of refused attempts, if marks are left. The call is sent once the last
+    /// attempt `has_won` or the caller gives up.
     fn withdraw_call(&self, _has_won: bool) -> Option<Call> {
         None
     }
 
-    /// Tells the protocol the caller's place in its line, before each attempt.
+    /// Passes the caller's place in its line to the protocol, before each attempt.
     fn prepare_attempt(&self, _place: LinePlace) {}
 
     /// Returns the fencing token that follows from the counters of a majority.
     fn fencing_token_at(&self, count: u64) -> u64 {
-        // The counters stand one above the token, so that the next reader takes them as they are.
+        // The counters are one above the token, because the next reader takes them as its token.
         count.saturating_sub(1)
     }
 
-    /// Returns the keys next to the lock's, which have to be in its hash slot.
+    /// Returns the auxiliary keys of the lock. Auxiliary keys have to be in the lock's hash slot.
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
         Vec::new()
     }
 
-    /// Returns the rule for the caller's turn in its line, once it has the lock.
+    /// Returns the rule for the turn of a caller that has the lock.
     fn turn_rule(&self) -> TurnRule {
         TurnRule::Keep
     }
 
-    /// True if the lock can be acquired while others hold it. A node answers the same for one holder and for several,
+    /// True if several callers can hold the lock at once. A node's answer is the same for one holder and for several,
     /// so a refused caller asks again once the keys have changed.
     fn is_shared(&self) -> bool {
         false
     }
 
-    /// Returns the keys that name the line of callers who wait for the same lock.
+    /// Returns the keys that identify the line of callers waiting for the same lock.
     fn line_keys(&self) -> &Resource {
         self.keys()
     }
 
-    /// Returns the number of permits, if the lock is any of several. Each grant says which permit it is.
+    /// Returns the number of permits, if the lock may be any of several permits. Each grant then names its permit.
     fn permits(&self) -> Option<u16> {
         None
     }
 
-    /// Returns the number of the permit, once one was chosen.
+    /// Returns the number of the permit, once a permit was chosen.
     fn permit(&self) -> Option<u16> {
         None
     }
 
-    /// Returns the lock on one permit. Its `place` is that in the order of keys which follows from `token`.
+    /// Returns the lock on a single permit. `place` is its place in the order of keys that follows from `token`.
     fn choose_permit(&self, _token: &OwnerToken, _place: u16) -> Option<Arc<dyn LockProtocol>> {
         None
     }
 
-    /// Returns the sets of keys for which a refused caller waits. One set has to come free at a majority.
+    /// Returns the sets of keys for which a refused caller waits. The caller tries again once a majority is free of one
+    /// set.
     fn watched_keys(&self) -> Vec<Resource> {
         vec![self.keys().clone()]
     }
 
-    /// Returns the most nodes that a single other holder may have, by the votes of an attempt.
+    /// Returns the most nodes that a single other holder may have, by the votes.
     fn most_rival_votes(&self, votes: &[Option<Vote>]) -> usize {
         super::votes::most_of_one_holder(votes)
     }
 }
 
-/// The place of an attempt's caller in its line, as far as it decides who goes first at the nodes.
+/// The place of a caller in its line, for the order at the nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinePlace {
-    /// True if the nodes refused this caller, or somebody ahead of it while it was in line.
+    /// True if the nodes refused this caller, or one ahead of it while this caller waited.
     pub(crate) was_refused: bool,
-    /// True if callers wait after it that were in line when the nodes last refused an attempt.
+    /// True if other refused callers wait after this one. Those callers were in the line when the nodes last refused an
+    /// attempt.
     pub(crate) is_followed_by_refused: bool,
-    /// True if the process has just released a permit and may have it again, because its streak is not spent.
+    /// True if the process just released a permit and may take it again within its streak.
     pub(crate) is_in_streak: bool,
 }
 
 /// The rule for a caller's turn once it has the lock: see [`LockProtocol::turn_rule`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnRule {
-    /// The lease keeps it. The next caller gets the lock from the lease, if it may.
+    /// The lease keeps the turn. The next caller may get the lock directly from the lease.
     HandOver,
-    /// The lease keeps it.
+    /// The lease keeps the turn, and the next caller asks the nodes after it.
     Keep,
-    /// The next caller asks the nodes at once: it may get the same lock, or another one.
+    /// The turn is passed on at once. The next caller asks the nodes, and may get the same lock or another one.
     PassOn,
 }

@@ -1,7 +1,7 @@
 //! The [`majority`] of the nodes, and the counting of their votes.
 //!
-//! A lock is held if a majority of its *configured* nodes granted it. A node that is down is still
-//! configured, so it counts against a lock.
+//! A lock is held if a majority of its *configured* nodes granted it. A node that is down is still configured, so it
+//! counts against the lock.
 //!
 //! | nodes | majority | may fail |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | 3 | 2 | 1 |
 //! | 5 | 3 | 2 |
 //!
-//! A fourth node raises the majority to 3, and does not raise the number that may fail.
+//! A fourth node raises the majority to 3, and still only one node may fail.
 
 pub(crate) mod claim;
 pub(crate) mod extension_proof;
@@ -25,17 +25,17 @@ pub use fencing::{COUNTER_IDLE, HINT_WINDOW};
 pub use crate::model::majority::majority;
 use crate::node::Vote;
 
-/// The count of the votes of a round so far.
+/// The counts of a round's votes so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) configured: usize,
-    /// Votes for us.
+    /// Grants: votes for this client.
     pub(crate) granted: usize,
-    /// Votes against: another holder has the key.
+    /// Votes against this client, because another holder has the key.
     pub(crate) held: usize,
-    /// Votes without a key.
+    /// Answers that no key exists.
     pub(crate) absent: usize,
-    /// Failures: the node did not serve the call.
+    /// Failures of nodes to serve the call.
     pub(crate) failed: usize,
 }
 
@@ -62,28 +62,28 @@ impl Tally {
         self.configured - self.granted - self.held - self.absent - self.failed
     }
 
-    /// A majority granted.
+    /// True if a majority granted.
     pub(crate) const fn is_won(&self) -> bool {
         self.granted >= majority(self.configured)
     }
 
-    /// Even if all missing votes were grants, there would be no majority.
+    /// True if a majority is impossible, even if all missing votes were grants.
     pub(crate) const fn is_out_of_reach(&self) -> bool {
         self.granted + self.pending() < majority(self.configured)
     }
 
-    /// True if a majority answered. To a release, this means that another client could win now: no key of ours is there.
+    /// True if a majority answered. If the call is a release, our key is gone there, so another client could win now.
     pub(crate) const fn has_majority_answered(&self) -> bool {
         self.granted + self.held + self.absent >= majority(self.configured)
     }
 
-    /// Even if all missing votes were for or against us, no majority would have voted.
+    /// True if grants and "held" votes together can no longer reach a majority.
     pub(crate) const fn is_unanswered(&self) -> bool {
         self.granted + self.held + self.pending() < majority(self.configured)
     }
 
-    /// True if a majority granted or said "held", and at least one said "held". Of a round that is not won: another
-    /// client holds the lock, or several clients split the votes.
+    /// True if a majority granted or answered "held", and at least one node answered "held". If the round is not won,
+    /// another client holds the lock, or several clients split the votes.
     pub(crate) const fn is_contended(&self) -> bool {
         self.held > 0 && self.granted + self.held >= majority(self.configured)
     }

@@ -1,4 +1,4 @@
-//! The state of a lock by the answers of the nodes, for a caller that only looks.
+//! The state of a lock by the nodes' answers, for a caller that only looks.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,20 +9,19 @@ use crate::node::{Holding, Obstacle, Remaining, Vote};
 
 use super::{Tally, majority};
 
-/// The state of a lock by the answers of a majority of its nodes, when they answered.
+/// The state of a lock when a majority of its nodes answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LockStatus {
-    /// A majority has no key of the lock.
+    /// A majority of the nodes has no key of the lock.
     Free,
-    /// At a majority, the lock's keys hold one value.
+    /// The lock's keys hold one value at a majority of the nodes.
     Held(Holder),
-    /// Neither is known: nodes failed, or hold different values, or a lock is just being acquired or
-    /// released.
+    /// The state is unknown. Nodes failed or hold different values, or the lock is just being acquired or released.
     Undecided(Undecided),
 }
 
-/// The holder of a lock, by what is known of it.
+/// The holder of a lock, as far as the answers show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     holding: Holding,
@@ -30,17 +29,17 @@ pub struct Holder {
     nodes: usize,
 }
 
-/// The votes, if no majority of the nodes agrees.
+/// The votes of nodes that do not agree by a majority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Undecided {
     /// The number of nodes that have no key of the lock.
     pub free: usize,
-    /// The number of nodes that have one, whatever its value.
+    /// The number of nodes that have a key of the lock, whatever its value is.
     pub held: usize,
     /// The number of nodes that have to agree.
     pub needed: usize,
-    /// The nodes that gave no answer, in the order of the configuration.
+    /// The nodes that failed to answer, in the order of the configuration.
     pub failed: Vec<NodeReport>,
 }
 
@@ -50,7 +49,7 @@ impl LockStatus {
         matches!(self, Self::Free)
     }
 
-    /// The holder, if a majority names one.
+    /// Returns the holder, if a majority names one.
     pub fn holder(&self) -> Option<&Holder> {
         match self {
             Self::Held(holder) => Some(holder),
@@ -58,7 +57,7 @@ impl LockStatus {
         }
     }
 
-    /// The status that follows from the `answers` of the nodes, by seat, after `elapsed`.
+    /// Returns the status that follows from the `answers` of the nodes, by seat, after `elapsed`.
     pub(crate) fn of<'a>(
         names: impl Iterator<Item = &'a str>,
         answers: Vec<Option<Vote>>,
@@ -84,7 +83,7 @@ impl LockStatus {
 }
 
 impl Holder {
-    /// The holder that a majority names.
+    /// Returns the holder that a majority names.
     fn of(answers: &[Option<Vote>]) -> Option<Self> {
         let holdings = answers.iter().flatten().filter_map(Vote::holding);
         let needed = majority(answers.len());
@@ -95,7 +94,7 @@ impl Holder {
                 Remaining::Expires(left) => *left,
                 _ => Duration::MAX,
             });
-            // Once this node has forgotten the lock too, the others that still hold it are no majority.
+            // The decisive node completes a majority: once it forgets the lock too, too few nodes hold it.
             let decisive = left.len().checked_sub(needed)?;
             let mut holding = one.clone();
             holding.remaining = left[decisive];
@@ -107,39 +106,39 @@ impl Holder {
         })
     }
 
-    /// The holder's `host/pid`, if the keys' value is of this library's format.
+    /// Returns the holder's `host/pid`, if the keys' value has this library's format.
     pub fn owner(&self) -> Option<&str> {
         self.holding.owner()
     }
 
-    /// The holder's note, if it left one.
+    /// Returns the holder's note, if there is one.
     pub fn note(&self) -> Option<Note> {
         self.holding.note()
     }
 
-    /// True if readers hold the lock, one or several. None of them is named, and the time is that of the
+    /// True if one or several readers hold the lock. Readers are not named, and the remaining time is that of the
     /// reader that may stay longest.
     pub fn is_readers(&self) -> bool {
         self.holding.obstacle == Obstacle::Readers
     }
 
-    /// True if `other` is the same holder: both were named by the same owner token.
+    /// True if `other` is the same holder, because both have the same owner token.
     pub fn is_same(&self, other: &Self) -> bool {
         self.holding.value == other.holding.value
     }
 
-    /// The time until fewer nodes than a majority have the keys, unless the keys are extended.
+    /// Returns the time until the keys are on fewer nodes than a majority. An extension of the keys makes this time
+    /// longer.
     pub fn remaining(&self) -> Remaining {
         self.holding.remaining
     }
 
-    /// The number of nodes that named this holder. A node whose answer was not waited for is not among
-    /// them.
+    /// Returns the number of nodes that named this holder. Nodes whose answers came too late do not count.
     pub fn votes(&self) -> usize {
         self.votes
     }
 
-    /// The number of nodes of the lock.
+    /// Returns the number of nodes of the lock.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
@@ -195,7 +194,7 @@ mod tests {
         Vote::Failed(error)
     }
 
-    /// `nodes` is the number of all nodes. The nodes without an answer in the list are silent.
+    /// Returns the status by the first `answers` of `nodes` nodes. The other nodes are silent.
     fn of(nodes: usize, answers: &[Vote]) -> LockStatus {
         let mut all: Vec<_> = answers.iter().cloned().map(Some).collect();
         all.resize(nodes, None);

@@ -1,10 +1,10 @@
-//! The validity of a lease: its beginning, its deadline, and its fencing token.
+//! The validity of a lease: its beginning, its deadline and its fencing token.
 
 use crate::env::Moment;
 
 use super::fencing::FencingToken;
 
-/// The validity that an acquisition or a hand-over gives a lease.
+/// The validity that a lease gets from an acquisition or a hand-over.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Validity {
     /// The moment when the attempt began, or when the claim was taken over.
@@ -17,7 +17,7 @@ pub(crate) struct Validity {
     pub(crate) fencing_token: Option<FencingToken>,
 }
 
-/// Returns the moment when a third is left of a validity that began at `started`.
+/// Returns the moment at which a third of the validity is left. The validity began at `started`.
 pub(crate) fn third_left(started: Moment, deadline: Moment) -> Moment {
     deadline.saturating_sub(deadline.saturating_since(started) / 3)
 }

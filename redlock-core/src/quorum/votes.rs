@@ -1,4 +1,4 @@
-//! The votes of one round, and sets of seats as bits of a word.
+//! The votes of one round, and sets of seats as the bits of an integer.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::node::{Holding, Node, Vote, bit};
 
 use super::Tally;
 
-/// The most nodes of a lock: a seat is a bit of a word.
+/// The largest number of nodes of a lock, because each seat is a bit of a `u64`.
 pub(crate) const MOST_NODES: usize = 64;
 
 /// Returns the number of seats in a set.
@@ -16,22 +16,22 @@ pub(crate) const fn seats_in(seats: u64) -> usize {
     seats.count_ones() as usize
 }
 
-/// The seats by what they answered.
+/// The seats of a round, grouped by their answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seats {
-    /// The seats that granted. With permits, those that granted the permit of the most seats.
+    /// The seats that granted. For permits, only the seats that granted the permit that most seats granted.
     pub(crate) granted: u64,
     /// The seats that granted in time, or before the lease was made.
     pub(crate) in_time: u64,
-    /// The seats that answered that the key is held by another client.
+    /// The seats that answered that another client holds the key.
     pub(crate) held: u64,
     /// The seats that answered that no key exists.
     pub(crate) absent: u64,
     /// The seats that answered and did not fail.
     pub(crate) voted: u64,
-    /// The seats that did not serve the operation.
+    /// The seats that failed to serve the call.
     pub(crate) failed: u64,
-    /// The seats that the operation may have reached, so that a release has to undo it.
+    /// The seats that the call may have reached. A release has to undo the call there.
     pub(crate) reached: u64,
 }
 
@@ -64,7 +64,7 @@ impl RoundVotes {
         }
     }
 
-    /// Records a vote. False if the seat has voted before.
+    /// Records a vote. Returns false if the seat has voted before.
     pub(crate) fn record(&mut self, seat: usize, answer: Vote, is_late: bool) -> bool {
         let Some(place @ None) = self.answers.get_mut(seat) else {
             return false;
@@ -78,7 +78,7 @@ impl RoundVotes {
         true
     }
 
-    /// Returns the seats with such answers.
+    /// Returns the seats whose answers satisfy `is_it`.
     fn seats_with(&self, is_it: impl Fn(&Vote) -> bool) -> u64 {
         let answers = self.answers.iter().enumerate();
         let seats = answers.filter(|(_, answer)| answer.as_ref().is_some_and(&is_it));
@@ -90,7 +90,7 @@ impl RoundVotes {
         self.seats_with(|vote| is_grant(vote) && granted_permit(vote) == chosen)
     }
 
-    /// Returns the seats that granted another permit than most.
+    /// Returns the seats that granted another permit than most seats did.
     fn strayed(&self) -> u64 {
         match self.choice() {
             None => 0,
@@ -98,7 +98,7 @@ impl RoundVotes {
         }
     }
 
-    /// Returns the seats that answered and did not fail.
+    /// Returns the seats whose answers are votes, and not failures.
     pub(crate) fn voted(&self) -> u64 {
         self.seats_with(|vote| !matches!(vote, Vote::Failed(_)))
     }
@@ -147,7 +147,7 @@ impl RoundVotes {
         }
     }
 
-    /// Returns the answers, by seat. A seat that granted another permit than most counts as held.
+    /// Returns the answers, by seat. A seat that granted another permit than most seats did counts as "held".
     pub(crate) fn answers(&self) -> Vec<Option<Vote>> {
         let (mut answers, strayed) = (self.answers.to_vec(), self.strayed());
         for (seat, answer) in answers.iter_mut().enumerate() {
@@ -161,7 +161,7 @@ impl RoundVotes {
         answers
     }
 
-    /// Returns the seats of `nodes` that granted and cannot have forgotten it since.
+    /// Returns the seats of `nodes` that granted the call and cannot have forgotten it since.
     pub(crate) fn vouching(&self, nodes: &[Arc<dyn Node>]) -> u64 {
         let answers = self.answers.iter().zip(nodes).enumerate();
         let current =
@@ -169,7 +169,7 @@ impl RoundVotes {
         current.fold(0, |seats, (seat, _)| seats | bit(seat)) & self.granted()
     }
 
-    /// Returns the largest number of seats at which the keys hold one value. Keys without a value are no lock, and
+    /// Returns the largest number of seats whose keys hold the same value. Keys without a value belong to no lock, and
     /// count as one value.
     pub(crate) fn held_alike(&self) -> usize {
         let holdings = self.answers.iter().flatten().filter_map(Vote::holding);
@@ -196,8 +196,7 @@ pub(crate) fn is_current_grant(answer: Option<&Vote>, node: &dyn Node) -> bool {
     matches!(answer, Some(Vote::Granted { epoch, .. }) if *epoch == node.epoch())
 }
 
-/// Returns the largest number of nodes that one holder may have by the votes. A holder without a name may be
-/// any holder.
+/// Returns the most nodes that a single holder may have, by the votes. A nameless holder may be any holder.
 pub(crate) fn most_of_one_holder(votes: &[Option<Vote>]) -> usize {
     let holdings = votes.iter().flatten().filter_map(Vote::holding);
     let same = |holding: &Holding| {

@@ -1,4 +1,4 @@
-//! The race of an acquisition against the gate that a shutdown closes.
+//! Races an acquisition against the gate that a shutdown closes.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -7,16 +7,17 @@ use std::task::Poll;
 use crate::error::LockErrorKind;
 use crate::registry::held::HeldTable;
 
-/// Waits for `acquisition`, or for the gate of `held`, which refuses the call when it closes.
+/// Waits for `acquisition`, but fails with `ShuttingDown` once the gate of `held` closes.
 ///
-/// * The gate is polled first. Otherwise each waiter that gets the turn of a caller that left would ask the nodes, and
-///   then leave. The gate's waker is registered before, so a closing during the poll causes another poll.
-/// * The drop of the acquisition releases a lock that was won unseen. If the gate closes after one was seen, the table
-///   refuses its entry under its mutex.
+/// * The gate is polled first. Otherwise, when callers leave at a shutdown, each waiter that gets a turn would ask the
+///   nodes before it leaves too. That poll registers the waker, so a gate that closes during the poll causes another
+///   poll.
+/// * Dropping the acquisition releases a lock that was won unseen. If the gate closes after a lock was seen, the table
+///   refuses its entry under the table's mutex.
 /// * A call below a held lease passes a closed gate, because the shutdown waits for the work under that lease.
-///   `is_below` is asked at each poll, because the lease may end while the call waits.
-/// * The caller drops the acquisition before the value of [`HeldTable::begin_acquisition`]. So a shutdown
-///   that finds no acquisition under way finds all releases sent.
+///   `is_below` is called at each poll, because the lease may end while the call waits.
+/// * The caller drops the acquisition before the value of [`HeldTable::begin_acquisition`]. So when a shutdown finds no
+///   acquisition in flight, all releases have been sent.
 pub(super) async fn race_gate<T>(
     held: &HeldTable,
     is_below: impl Fn() -> bool,

@@ -1,4 +1,4 @@
-//! The one way to a lock: from what a caller asks for to a lease.
+//! Turns a caller's lock specification into a lease. Every lock is acquired here.
 
 mod gate_race;
 mod reentrancy;
@@ -31,7 +31,7 @@ use reentrancy::outer_holder;
 pub struct LockSpec {
     pub(crate) site: &'static Site,
     pub(crate) resource: Resource,
-    /// The pools that an object-style lock names.
+    /// The pools that a lock of the object style names.
     pub(crate) pools: Option<Vec<String>>,
     pub(crate) options: LockOptions,
     pub(crate) note: Option<Note>,
@@ -39,22 +39,22 @@ pub struct LockSpec {
     has_body: bool,
 }
 
-/// An acquisition with all values decided.
+/// An acquisition whose values are all decided.
 struct Acquire {
     registry: Registry,
     site: &'static Site,
     has_body: bool,
     request: Request,
     nodes: NodeSet,
-    /// A share of the outer lease that serves the request.
+    /// A share of an outer lease, if one serves the request.
     outer: Option<redlock_core::Lease>,
     policy: LeasePolicy,
 }
 
-/// Retries of a skippable call after split votes.
+/// The number of retries after a split vote, for a call that may be skipped.
 const SPLIT_RETRIES: u32 = 5;
 
-// For the values that the attribute gives as expressions.
+// Setters for the values that the attribute gives as expressions.
 for_each_parameter!(setters!(LockSpec, it => it.options));
 
 impl LockSpec {
@@ -70,13 +70,14 @@ impl LockSpec {
         }
     }
 
-    /// Specifies a lock whose name is a template. The trait of other values would cost rustc more in each annotated
-    /// function.
+    /// Specifies a lock whose name is a template. Other values go through the trait `NamesLock`, which costs rustc more
+    /// in each annotated function.
     pub fn formatted(site: &'static Site, resource: fmt::Arguments<'_>) -> Self {
         Self::new(site, resource.into())
     }
 
-    /// Shows `text` to people who look at the lock. If its `Display` fails, shows what it wrote until then.
+    /// Attaches `text` as the note that people see when they look at the lock. If its `Display` fails, the text written
+    /// so far is the note.
     pub fn note(mut self, text: fmt::Arguments<'_>) -> Self {
         let mut note = String::new();
         let _ = note.write_fmt(text);
@@ -84,7 +85,7 @@ impl LockSpec {
         self
     }
 
-    /// Returns the error of this lock, in a registry if there is one.
+    /// Returns an error about this lock, with the registry's context if there is one.
     pub(crate) fn error(&self, kind: LockErrorKind, registry: Option<&Registry>) -> LockError {
         let context = registry.map(|registry| &registry.shared.context);
         LockError::new(kind, &self.resource, self.site, context)
@@ -105,12 +106,12 @@ impl LockSpec {
         }
     }
 
-    /// Begins a call, whose body runs under the lock.
+    /// Begins a call that runs its body under the lock.
     pub fn begin(self) -> CallState<'static> {
         CallState::acquiring(self.acquire_for_body())
     }
 
-    /// Requests the lock inside the body, which awaits the value at once.
+    /// Requests the lock from inside the body. The body has to await the returned future at once.
     pub fn request(self) -> impl Future<Output = ()> + Send {
         leave_request(self.acquire_for_body())
     }
@@ -120,8 +121,8 @@ impl LockSpec {
         self.acquire()
     }
 
-    /// Acquires the lock, or a share of an outer lease. This is the only way to a lock. The first poll makes all checks
-    /// that are possible before anything is sent.
+    /// Acquires the lock, or a share of an outer lease. The first poll makes all checks that need no message to the
+    /// nodes.
     pub(crate) fn acquire(self) -> AcquireFuture {
         Box::pin(async move { self.prepare()?.run().await })
     }
@@ -133,7 +134,7 @@ impl LockSpec {
             decided.map_err(|kind| self.error(kind, Some(&registry)))
         });
         decided.inspect_err(|error| {
-            // In a forked process, a subscriber or a recorder may wait for a thread of the parent.
+            // In a forked process, a subscriber or a recorder might wait for a thread that only the parent has.
             if !is_forked() {
                 let journal = scope::current().and_then(|it| it.shared.journal.clone());
                 telemetry::record_early_refusal(self.site, &self.resource, error, journal);
@@ -152,18 +153,16 @@ impl LockSpec {
         };
         let parameters = own.above(shared.defaults).decided(site.skips);
         let request = parameters.request(self.resource.clone());
-        let mut request = request.map_err(LockErrorKind::Invalid)?;
-        request.note.clone_from(&self.note);
-        if parameters.skips {
-            // Split votes are retried, because a call is skipped only for another holder.
-            request.split_retries = SPLIT_RETRIES;
-        }
+        // Retry split votes, because a call is skipped only if another caller holds the lock.
+        let split_retries = if parameters.skips { SPLIT_RETRIES } else { 0 };
+        let request = request.map_err(LockErrorKind::Invalid)?;
+        let request = request.note(self.note.clone()).split_retries(split_retries);
         check_ttl(request.ttl, shared.context.max_ttl).map_err(LockErrorKind::Invalid)?;
         let remember = parameters.remember.unwrap_or(Remember::Success);
         let innermost = chain::innermost();
         let holder = outer_holder(innermost.as_ref(), site, &request, &nodes);
         let holder = holder.map_err(LockErrorKind::Invalid)?;
-        // `None` if the lease ended at this moment.
+        // `join` returns `None` if the lease ends at this moment.
         let outer = holder.and_then(|link| link.lease.core.join());
         let policy = LeasePolicy {
             on_lost: parameters.on_lost,
@@ -209,7 +208,7 @@ impl Acquire {
         Ok(Lease::new(core, place, context, site, self.policy, holding))
     }
 
-    /// Returns the error, with its registry's context, and the holder if this process has it.
+    /// Returns the error with the registry's context, and with the holder if it is in this process.
     fn error(&self, kind: LockErrorKind) -> LockError {
         let (registry, resource) = (&self.registry, &self.request.resource);
         let is_here = matches!(&kind, LockErrorKind::Contended(contended)
@@ -229,20 +228,20 @@ impl Acquire {
         let shared = &*self.registry.shared;
         let held = &shared.held;
         let epochs = epochs_of(&self.nodes);
-        // The outer lease may end while the call waits.
+        // Ask again at each use, because the outer lease may end while the call waits.
         let is_below = || is_below_held(shared.context.registry);
-        // Declared first, so dropped last: after the acquisition and the lease, whose drops send releases.
+        // Declared first, so that it is dropped after the acquisition and the lease, whose drops send releases.
         let begun = held.begin_acquisition(is_below());
         let _under_way = begun.ok_or(LockErrorKind::ShuttingDown)?;
         let core = race_gate(held, is_below, pin!(self.acquire_core(outer))).await?;
         let entry = HeldEntry::new(self.site, core.handle(), self.has_body);
         let Some(place) = held.enter(entry, is_below()) else {
-            // The gate closed while the last vote arrived.
+            // The gate closed while the last vote arrived, so give the lock back.
             core.release().await;
             return Err(LockErrorKind::ShuttingDown);
         };
-        // A node may have forgotten after its grant and before this entry. Such news reaches only the leases in
-        // the table.
+        // A node may have forgotten the lock after its grant. Only leases in the table are rechecked then, and this
+        // lease was not there yet. So compare the epochs.
         if epochs_of(&self.nodes) != epochs {
             core.recheck();
         }
@@ -260,7 +259,7 @@ impl Acquire {
             return acquired.map_err(LockErrorKind::of_acquire);
         };
         if let Some(period) = request.once_per {
-            // The outer lease holds the lock, so one look is enough.
+            // The outer lease holds the lock, so no run can be added, and one look is enough.
             let looked = client
                 .last_run(&self.nodes, &request.resource, period)
                 .await;
@@ -282,7 +281,7 @@ fn is_below_held(registry: u64) -> bool {
         .any(|link| link.lease.context.registry == registry && !link.lease.is_over())
 }
 
-/// Returns the sum of the nodes' epochs. It changes when a node begins a new epoch.
+/// Returns the sum of the nodes' epochs. The sum changes when a node begins a new epoch.
 fn epochs_of(nodes: &NodeSet) -> u32 {
     nodes
         .iter()

@@ -1,4 +1,4 @@
-//! A call below the holder of the same lock shares the holder's lease.
+//! Lets a call share the lease of a caller that holds the same lock.
 #![doc = include_str!("reentrancy.md")]
 
 use std::sync::Arc;
@@ -9,15 +9,13 @@ use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request, Resource};
 
 use crate::lease::chain::{ChainLink, outwards};
-use crate::parameters::Mode;
 use crate::registry::pools::pool_names_of;
 use crate::site::Site;
 
 /// Returns the outer lease that `request` shares, if there is one.
 ///
 /// # Errors
-/// [`Invalid`] if an outer lease conflicts with the request and cannot serve it. The error names
-/// both.
+/// Returns [`Invalid`] if an outer lease conflicts with the request and cannot serve it. The error names both.
 pub(crate) fn outer_holder(
     innermost: Option<&Arc<ChainLink>>,
     site: &'static Site,
@@ -27,7 +25,7 @@ pub(crate) fn outer_holder(
     let mut in_the_way = None;
     let inner = site.name();
     for link in outwards(innermost) {
-        // A lease of another registry is on other nodes.
+        // Leases of other registries need no check, because they are on other nodes.
         if link.lease.is_over() {
             continue;
         }
@@ -36,7 +34,7 @@ pub(crate) fn outer_holder(
         let theirs = link.lease.core.nodes();
         let is_theirs = |node: &&Arc<dyn Node>| seat_of(theirs, node).is_some();
         let shared = nodes.iter().filter(is_theirs).count();
-        // The same name on other nodes is another lock.
+        // The same name on other nodes is a different lock.
         if shared == 0 || !request.resource.names().any(is_held) {
             continue;
         }
@@ -67,21 +65,21 @@ pub(crate) fn outer_holder(
                 "`{inner}` wants a fencing token and runs below `{outer}`, which holds the lock without \
                  one; give `{outer}` `fencing = true`"
             )
-        } else if link.lease.mode() == Some(Mode::Read) && Kind::Exclusive.covers(request.kind) {
-            // A writer's lease would serve the call, as it serves every kind but permits.
+        } else if link.lease.kind() == Kind::Read && Kind::Plain.covers(request.kind) {
+            // A writer's lease serves every kind but permits, so `kind = "write"` would help.
             format!(
-                "`{inner}` wants to be alone and runs below `{outer}`, which only reads, and two readers that \
-                 waited for each other to leave would wait for ever; give `{outer}` `mode = \"write\"`, or call \
-                 `{inner}` behind it"
+                "`{inner}` wants to be alone and runs below `{outer}`, which only reads; two readers that waited \
+                 for each other to leave would wait forever; give `{outer}` `kind = \"write\"`, or call \
+                 `{inner}` after it"
             )
         } else {
             format!(
                 "`{inner}` wants {} and runs below `{outer}`, which holds {kind} of the same resource, and could \
-                 wait for itself; give both the same `permits`, or neither; or call `{inner}` behind `{outer}`",
+                 wait for itself; give both the same `permits`, or neither; or call `{inner}` after `{outer}`",
                 request.kind,
             )
         };
-        // If several hold a part, the outermost is named: the others share its lease once it has all.
+        // If several leases hold a part, name the outermost one. The others share its lease once it has all names.
         if in_the_way.is_none() || has_same_nodes && !has_all_names {
             in_the_way = Some(why);
         }
@@ -89,7 +87,7 @@ pub(crate) fn outer_holder(
     in_the_way.map_or(Ok(None), |why| Err(Invalid::new(why)))
 }
 
-/// Returns the pools of a set as text.
+/// Returns the pools of a set, each in backticks.
 fn quoted(nodes: &NodeSet) -> String {
     format!("`{}`", pool_names_of(nodes).join("`, `"))
 }

@@ -1,17 +1,16 @@
-//! Captures arguments in the body's future, so that they are dropped before the release.
+//! Captures arguments in the future of the body, so that they are dropped before the release.
 
-/// Captures variables in the enclosing `async move` block, whole, and does nothing else with them. It stands in code
-/// that is never run. rustc still warns of a variable that the block does not use otherwise.
+/// Captures whole variables in the enclosing `async move` block, without any other effect. The expansion is never run.
+/// The compiler still warns about a variable that the block does not use elsewhere.
 ///
-/// Three facts make this so:
+/// Three facts make this work:
 ///
-/// * A block captures what its unreachable code mentions too, but rustc does not count it as a use.
-///   Code after a call that returns an empty type is unreachable, and draws no `unreachable_code`.
-/// * rustc reports a captured variable that is never read, at the place of its capture. It does not
-///   do so in code of a macro of another crate. Hence the inner macro: a variable's name that is
-///   passed to a macro keeps its place, and a name in a macro's body belongs to the macro. The body
-///   is written in this crate.
-/// * A name in the body of a local macro means the variable that it means at the macro's definition.
+/// * A block also captures the variables of its unreachable code, but rustc does not count them as used. Code after a
+///   call that returns an empty type is unreachable, but draws no `unreachable_code` warning.
+/// * rustc reports a captured variable that is never read, at the place of its capture, but not in code from a macro of
+///   another crate. So the names go through an inner macro, whose body is written in this crate. A name that a macro
+///   gets as an argument keeps its place, but a name in a macro's body belongs to the macro.
+/// * A name in the body of a local macro refers to the variable that is visible where the macro is defined.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __redlock_capture {
@@ -26,7 +25,7 @@ macro_rules! __redlock_capture {
     };
 }
 
-/// Stands for the end of all that is run.
+/// Marks the code after its call as unreachable.
 pub fn never() -> std::convert::Infallible {
-    unreachable!("it is called only where nothing is run")
+    unreachable!("`never` is called only in code that is not run")
 }

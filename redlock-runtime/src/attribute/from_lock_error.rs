@@ -2,11 +2,11 @@
 
 use crate::error::LockError;
 
-/// The return type of a function under `#[redlock]`: a [`LockError`] can be converted to it.
+/// A return type for functions under `#[redlock]`: a [`LockError`] can be converted to it.
 ///
-/// Every `Result<T, E>` with `E: From<LockError>` implements the trait. `anyhow::Result`, a boxed
-/// `dyn Error + Send + Sync` and most error enums need nothing more. Implement the trait for your
-/// own type if the lock error is one of its values:
+/// Every `Result<T, E>` with `E: From<LockError>` implements the trait. So `anyhow::Result`, a boxed
+/// `dyn Error + Send + Sync` and most error enums work as they are. Implement the trait for a type of your own if the
+/// lock error is one of its values:
 ///
 /// ```
 /// use redlock_runtime::{FromLockError, LockError};
@@ -37,18 +37,18 @@ use crate::error::LockError;
     note = "a type that your crate defines can implement `redlock_runtime::FromLockError` instead"
 )]
 pub trait FromLockError: Sized {
-    /// Returns the value of a call if the lock was not acquired, or was lost under the body.
+    /// Returns the value of a call whose lock was refused, or lost under the body.
     fn from_lock_error(error: LockError) -> Self;
 
-    /// True if a body that returned `value` did its work. A run that did not is not remembered for
-    /// [`once_per`](crate::parameters::LockOptions::once_per). For a `Result`, `Ok` counts as success and `Err`
-    /// does not. Every other value counts as success.
+    /// True if a body that returned `value` succeeded. With [`once_per`](crate::parameters::LockOptions::once_per),
+    /// only a run that succeeded is remembered. For a `Result`, `Ok` counts as success and `Err` does not. Every other
+    /// value counts as success.
     fn is_success(_value: &Self) -> bool {
         true
     }
 }
 
-// Not recommended: rustc would report `E: From<LockError>`, without the notes above.
+// Without this attribute, rustc would report `E: From<LockError>` and leave out the notes above.
 #[diagnostic::do_not_recommend]
 impl<T, E: From<LockError>> FromLockError for Result<T, E> {
     fn from_lock_error(error: LockError) -> Self {

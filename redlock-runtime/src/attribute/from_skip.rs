@@ -6,13 +6,12 @@ use redlock_core::targets;
 use crate::error::LockError;
 use crate::telemetry::{figure, kind_of};
 
-/// A return type with a value for a call that was skipped. A function with
-/// `if_locked = "skip"` returns that value if the lock is held, or if the job of a lock with
-/// `once_per` ran already.
+/// A return type with a value for skipped calls. A function with `if_locked = "skip"` returns that value if the lock is
+/// held, or if the job of a lock with `once_per` ran already.
 ///
-/// `()` and `Option<T>` implement the trait, and so does every `Result<T, E>` if `T` does and `E:
-/// From<LockError>`. Any other error than a held lock, such as unreachable nodes, is an `Err` if
-/// the type has one. If it has none, the error is logged and the call counts as skipped.
+/// `()` and `Option<T>` implement the trait. So does every `Result<T, E>` if `T` does and `E: From<LockError>`. A lock
+/// error other than a held lock, such as unreachable nodes, becomes an `Err` if the type has one. Otherwise the error
+/// is logged, and the call counts as skipped.
 ///
 /// ```
 /// use redlock_runtime::{FromSkip, LockError};
@@ -40,23 +39,22 @@ use crate::telemetry::{figure, kind_of};
     note = "a type that your crate defines can implement `redlock_runtime::FromSkip` instead"
 )]
 pub trait FromSkip: Sized {
-    /// Returns the value of a call if another caller holds the lock, or if the job of a lock with `once_per` ran
+    /// Returns the value of a skipped call: another caller holds the lock, or the job of a lock with `once_per` ran
     /// already.
     fn skipped() -> Self;
 
-    /// Returns the value of a call if the lock was not acquired for another reason, or was lost under the
-    /// body.
+    /// Returns the value of a call whose lock was refused for another reason, or lost under the body.
     fn from_lock_error(error: LockError) -> Self;
 
-    /// True if a body that returned `value` did its work. A run that did not is not remembered for
-    /// [`once_per`](crate::parameters::LockOptions::once_per). For a `Result`, `Ok` counts as success and `Err`
-    /// does not. Every other value counts as success.
+    /// True if a body that returned `value` succeeded. With [`once_per`](crate::parameters::LockOptions::once_per),
+    /// only a run that succeeded is remembered. For a `Result`, `Ok` counts as success and `Err` does not. Every other
+    /// value counts as success.
     fn is_success(_value: &Self) -> bool {
         true
     }
 
-    /// Chooses between the two values.
-    // Hidden: only the expansion of the attribute calls it.
+    /// Returns the value of a refused call: that of a skipped call, or that of the error.
+    // Hidden, because only the expansion of the attribute calls it.
     #[doc(hidden)]
     fn from_refusal(error: LockError) -> Self {
         if error.is_contended() || error.is_already_run() {
@@ -67,7 +65,7 @@ pub trait FromSkip: Sized {
     }
 }
 
-// Not recommended: rustc would list these types, which the notes above have already.
+// Without this attribute, rustc would list these types, which the notes above already name.
 #[diagnostic::do_not_recommend]
 impl FromSkip for () {
     fn skipped() -> Self {}
@@ -107,16 +105,17 @@ where
     }
 }
 
-/// Logs an error that the return type cannot carry.
+/// Logs an error, because the return type has no place for it.
 fn log(error: &LockError) {
     let (site, kind) = (error.site().name(), kind_of(error));
     figure!(counter SWALLOWED { site: site, error_type: kind } increment(1));
-    // Without a registry it is a mistake in the program, and not what happens to all calls at once.
+    // An error without a registry has no throttle. Such an error is a mistake in the program, so it does not hit all
+    // calls at once.
     log_throttled!(
         target: targets::LOCK, error.throttle(),
         (site, kind),
         ERROR,
-        "not run to its end: its lock failed, though no other client holds it",
+        "the lock failed, so the function did not run to its end",
         %site,
         %error
     );

@@ -1,17 +1,17 @@
-//! Handlers that return `impl IntoResponse` or `impl Responder`.
+//! Wraps handlers that return `impl IntoResponse` or `impl Responder`.
 //!
-//! The attribute cannot name such a type, and most responses have no place for a lock error. So the
-//! handler returns a [`HandlerResponse`], which is a response if the body's value is one. A value that can
-//! carry a lock error itself is returned as it is: its author decides how the error looks.
+//! The attribute cannot name such a type, and most responses have no place for a lock error. So the handler returns a
+//! [`HandlerResponse`], which is a response if the body's value is one. If the body's value can carry a lock error, it
+//! is returned as it is, because its author decides how the error looks.
 //!
-//! The choice is made for each handler when it is compiled. `(&&&probe).__redlock_choose()` calls the method of
-//! the first of these implementations that the probe has. No trait of a user has a method of this name:
+//! The compiler makes the choice for each handler. `(&&&probe).__redlock_choose()` calls the method of the first of
+//! these implementations that the probe has. No trait of a user has a method of this name:
 //!
 //! | trait | implemented for | if the body's value is | the body |
 //! |---|---|---|---|
-//! | [`StaysAsItIs`] | `&&Probe<F>` | [`FromLockError`] | stays as it is |
-//! | [`IsResponse`](into_response::IsResponse) | `&Probe<F>` | a response of the framework, whose feature is on | answers |
-//! | [`StaysAsItIs`] | `Probe<F>` | anything | stays as it is, and rustc reports the value |
+//! | [`StaysAsItIs`] | `&&Probe<F>` | [`FromLockError`] | is returned as it is |
+//! | [`IsResponse`](into_response::IsResponse) | `&Probe<F>` | a response of the framework, with its feature on | is wrapped |
+//! | [`StaysAsItIs`] | `Probe<F>` | anything | is returned as it is, and rustc reports the value |
 
 #![allow(missing_docs, reason = "hidden, and described above")]
 #![allow(clippy::unused_self, reason = "the receiver is the choice")]
@@ -23,13 +23,13 @@ use crate::attribute::from_lock_error::FromLockError;
 use crate::call::MappedBody;
 use crate::error::LockError;
 
-/// The response of a handler: its body's, or that of the lock's error.
+/// The response of a handler: that of its body, or that of a lock error.
 pub enum HandlerResponse<T> {
     Value(T),
     Refused(LockError),
 }
 
-// Not recommended: rustc would list this type to a person with another return type.
+// Without this attribute, rustc would suggest this type to people with other return types.
 #[diagnostic::do_not_recommend]
 impl<T> FromLockError for HandlerResponse<T> {
     fn from_lock_error(error: LockError) -> Self {
@@ -37,7 +37,7 @@ impl<T> FromLockError for HandlerResponse<T> {
     }
 }
 
-/// Stands for the type of a body.
+/// Stands for the type of a body while the compiler chooses.
 pub struct Probe<F>(PhantomData<fn() -> F>);
 
 impl<F: Future> Probe<F> {
@@ -46,7 +46,7 @@ impl<F: Future> Probe<F> {
     }
 }
 
-/// The choice for a value that is returned as it is.
+/// Leaves a body as it is.
 pub struct AsItIs;
 
 impl AsItIs {
@@ -55,7 +55,7 @@ impl AsItIs {
     }
 }
 
-/// The choice for a value that is wrapped in a [`HandlerResponse`].
+/// Wraps the value of a body in a [`HandlerResponse`].
 pub struct AsHandlerResponse;
 
 impl AsHandlerResponse {
@@ -81,21 +81,21 @@ impl<F> StaysAsItIs for Probe<F> {
     }
 }
 
-/// For `impl IntoResponse`.
+/// The choice for handlers that return `impl IntoResponse`.
 pub mod into_response {
     pub use super::StaysAsItIs;
 
-    /// Implemented in `http/axum.rs`.
+    /// Implemented for axum's responses, in `http/axum.rs`.
     pub trait IsResponse {
         fn __redlock_choose(&self) -> super::AsHandlerResponse;
     }
 }
 
-/// For `impl Responder`.
+/// The choice for handlers that return `impl Responder`.
 pub mod responder {
     pub use super::StaysAsItIs;
 
-    /// Implemented in `http/actix.rs`.
+    /// Implemented for actix's responses, in `http/actix.rs`.
     pub trait IsResponse {
         fn __redlock_choose(&self) -> super::AsHandlerResponse;
     }

@@ -1,18 +1,18 @@
-//! Names of locks that the attribute gives as expressions.
+//! Lock names that the attribute gives as expressions.
 
 use redlock_core::Resource;
 
-/// The values that `#[redlock]` takes for `resource`: those that are `Into<Resource>`.
-// A trait of our own, so that rustc says what to write instead.
+/// A value that `#[redlock]` accepts for `resource`: any `Into<Resource>`.
+// A trait of our own lets rustc say what to write instead.
 #[diagnostic::on_unimplemented(
-    message = "a value of type `{Self}` names no lock",
-    label = "neither text nor bytes, and no list of these",
+    message = "a value of type `{Self}` does not name a lock",
+    label = "expected text, bytes, or a list of these",
     note = "for a number or a field write a template, `resource = \"order:{{id}}\"`; for several locks a list of \
             texts",
     note = "a type of your own names a lock by its `impl From<…> for redlock_runtime::Resource`"
 )]
 pub trait NamesLock: Sized {
-    /// The lock's name.
+    /// Returns the name of the lock.
     fn resource(value: Self) -> Resource;
 }
 

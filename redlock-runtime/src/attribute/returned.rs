@@ -1,7 +1,9 @@
-//! The future that an annotated function returns, told apart from any other future.
+//! Marks the future that an annotated function returns, to tell it from other futures.
 
-/// The future that runs under the lock. The user's code cannot make a value of this type, so a
-/// `return` of another future, which would run without the lock, does not compile.
+/// The future that runs under the lock.
+///
+/// The user's code cannot make a value of this type. So a `return` of another future does not compile; that future
+/// would run without the lock.
 #[must_use]
 pub struct RunsUnderTheLock<F> {
     future: F,
@@ -14,8 +16,8 @@ impl<F> RunsUnderTheLock<F> {
     }
 }
 
-/// Runs the statements before the future. The bound makes the closure an `FnOnce`, so that the
-/// future may keep references that the closure owns.
+/// Runs the statements that precede the future, and returns the future. The bound makes the closure an `FnOnce`, so
+/// that the future may keep references to what the closure owns.
 pub fn returned<F>(statements: impl FnOnce() -> RunsUnderTheLock<F>) -> F {
     statements().future
 }

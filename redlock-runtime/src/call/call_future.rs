@@ -1,5 +1,5 @@
-//! The future of one call. It is all that is generic over the body: each annotated function has an
-//! instance of its own, so there is as little of it as can be.
+//! The future of one call, which is generic over the body. Each annotated function compiles its own instance, so this
+//! file has only the code that needs the body's type.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -12,12 +12,13 @@ use super::call_state::{CallState, PollBody};
 use crate::error::LockError;
 
 pin_project! {
-    /// A call in progress. rustc shows this name if the body's value is not `Send`.
+    /// A call in progress. Compile errors show this name if the value of the body is not `Send`.
     #[must_use = "futures do nothing unless awaited"]
     pub struct KeepsValueUntilRelease<'a, F: Future> {
-        // The first field, so that rustc proves once that a state is `Send`, and not below each nested body.
+        // Declared first, so that rustc proves only once that the state is `Send`, instead of again below each nested
+        // body.
         proof: PhantomData<CallState<'a>>,
-        // Before the state, so that the body is dropped before the lock.
+        // Declared before the state, so that the body is dropped before the lock.
         #[pin]
         body: Body<F>,
         state: CallState<'a>,
@@ -32,20 +33,21 @@ pin_project! {
     }
 }
 
-/// Makes return values of errors, and judges the values of a body.
+/// Turns lock errors into return values, and says which values of a body count as success.
 pub struct ReturnRules<T> {
-    /// Returns the value of a call that failed to acquire its lock, or lost it under the body.
+    /// Returns the value of a call whose lock was refused, or lost under the body.
     pub from_error: fn(LockError) -> T,
-    /// True if a body that returned this value did its work.
+    /// True if a body that returned this value succeeded.
     pub is_success: fn(&T) -> bool,
 }
 
 /// Runs `body` under the lock of a call.
 ///
-/// The future acquires the lock, polls the body while the lease is valid, drops the body, releases the lock and waits
-/// until the next caller could win. If that fails, the output is what `rules` make of the error.
+/// The future acquires the lock, polls the body while the lease is valid, and drops the body. Then it releases the
+/// lock, and waits until the next caller could win. If the lock is refused or lost, `rules` turn the error into the
+/// output.
 ///
-/// With `once_per`, the nodes remember the run if `rules` say so of what the body returned.
+/// With `once_per`, the nodes remember the run if the body's value counts as success by `rules`.
 ///
 /// Dropping the future drops the body first, then sends the release.
 pub fn run_call<F: Future>(
@@ -94,8 +96,8 @@ impl<F: Future> Body<F> {
     }
 }
 
-/// The body for one poll. A future that contained it, as a type of its own around the body, would cost rustc
-/// one more type for each nested call.
+/// A reference to the body for one poll. A future type that owned the body would cost rustc one more type for each
+/// nested call.
 struct BodyForPoll<'a, F: Future> {
     body: Pin<&'a mut Body<F>>,
     rules: &'a ReturnRules<F::Output>,
@@ -128,7 +130,7 @@ impl<F: Future> PollBody for BodyForPoll<'_, F> {
 }
 
 pin_project! {
-    /// A body whose value is mapped. An `async` block would store the body twice.
+    /// A future that maps the value of a body. An `async` block in its place would store the body twice.
     #[must_use = "futures do nothing unless awaited"]
     pub(crate) struct MappedBody<B, M> {
         #[pin]
@@ -146,7 +148,7 @@ impl<B: Future, M: Fn(B::Output) -> T, T> Future for MappedBody<B, M> {
     }
 }
 
-/// Returns the rules of a call that returns a `Result`.
+/// Returns the rules for a call that returns a `Result`.
 pub(crate) fn result_rules<T, E: From<LockError>>() -> ReturnRules<Result<T, E>> {
     ReturnRules {
         from_error: |error| Err(E::from(error)),

@@ -1,4 +1,4 @@
-//! The state of one call. Nothing here is generic over the body.
+//! The state machine of one call. It is compiled once, because it is not generic over the body.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,10 +11,10 @@ use super::request::{AcquireFuture, take_request};
 use crate::error::LockError;
 use crate::lease::{BodyUnderLease, Lease};
 
-/// The state of one call: its phase, and its lease.
+/// The state of one call: its phase and its lease.
 #[must_use]
 pub struct CallState<'a> {
-    // The first field, so that the watch of the lease is dropped before the lease.
+    // Declared first, so that the watch of the lease is dropped before the lease.
     phase: CallPhase,
     lease: KeptLease<'a>,
 }
@@ -23,44 +23,45 @@ enum CallPhase {
     /// The body evaluates its request.
     Requesting,
     Acquiring(AcquireFuture),
-    /// The lease is acquired, and its body is next.
+    /// The lease is acquired, and the body begins next.
     Acquired,
-    /// The body runs. `BodyUnderLease` is in this crate's `lease/body.rs`, and wraps the `BodyWatch` of core's.
+    /// The body runs. `BodyUnderLease`, in `lease/body.rs` of this crate, wraps the `BodyWatch` of core.
     UnderLease(BodyUnderLease),
-    /// The release in progress; `None` if nothing is left to release.
+    /// The release is in progress. `None` if nothing is left to release.
     Releasing(Option<Pin<Box<dyn Future<Output = Released> + Send>>>),
 }
 
-/// The place of a call's lease.
+/// The lease of a call, in the call's own slot or in a slot that the body sees.
 struct KeptLease<'a> {
     own: LeaseSlot,
-    /// The slot of a body that uses the lease. It belongs to the caller, and is dropped after the body.
+    /// The slot of a body that uses the lease. The caller owns this slot, and drops it after the body.
     given: Option<&'a LeaseSlot>,
 }
 
-/// A body, as the state of its call sees it. The trait object is made for each poll, and lives no
-/// longer: a future that had it would have to decide whether every body is `Send`.
+/// A body, as the state machine sees it. The trait object is made for each poll and lives no longer, because a future
+/// that stored it would have to decide whether every body is `Send`.
 pub(super) trait PollBody {
-    /// Polls the body. Once it has returned, its output is kept and the body is dropped. The value is true if the body
-    /// did its work, by what it returned.
+    /// Polls the body. When the body returns, its output is kept and the body is dropped. The value is true if the
+    /// output counts as success.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<bool>;
 
-    /// Drops the body, unless it has returned. With an error, the output is what the caller gets of it.
+    /// Drops the body, unless it has returned. If there is an error, the output of the call is made from it.
     fn stop(&mut self, error: Option<LockError>);
 }
 
 impl<'a> CallState<'a> {
-    /// Begins with a body that requests its lock itself. If it returns before, no lock is taken.
+    /// Creates the state of a call whose body requests the lock itself. If the body returns before that, no lock is
+    /// taken.
     pub const fn requesting() -> Self {
         Self::at(CallPhase::Requesting, LeaseSlot::new())
     }
 
-    /// Begins with an acquisition.
+    /// Creates the state of a call that begins with an acquisition.
     pub(crate) fn acquiring(acquisition: AcquireFuture) -> Self {
         Self::at(CallPhase::Acquiring(acquisition), LeaseSlot::new())
     }
 
-    /// Begins with a lease.
+    /// Creates the state of a call that has its lease already.
     pub(super) fn acquired(lease: Lease) -> Self {
         Self::at(CallPhase::Acquired, LeaseSlot::of(lease))
     }
@@ -76,21 +77,21 @@ impl<'a> CallState<'a> {
         self
     }
 
-    /// Takes the body's request, acquires the lock, polls `body` under it, drops it, releases.
+    /// Takes the body's request, acquires the lock, polls `body` under it, drops the body and releases.
     ///
-    /// If the lock was not acquired, or was lost under the body, the body is stopped with the error.
+    /// If the lock was refused, or was lost under the body, the body is stopped with the error.
     pub(super) fn poll(&mut self, body: &mut dyn PollBody, context: &mut Context<'_>) -> Poll<()> {
         ready!(self.poll_request(body, context));
         ready!(self.poll_acquisition(body, context));
         self.begin_body(body);
         ready!(self.poll_body(body, context));
         ready!(self.poll_release(context));
-        // The lease leaves the held table before the caller goes on. With `guard` it leaves later, with its slot.
+        // Remove the lease from the held table before the caller continues. With `guard`, the slot removes it later.
         self.lease.own = LeaseSlot::new();
         Poll::Ready(())
     }
 
-    /// Drops the body before its end, inside the lease's span.
+    /// Drops the body before its end, inside the span of the lease.
     pub(super) fn cut_off(&self, body: &mut dyn PollBody) {
         let is_held = matches!(self.phase, CallPhase::UnderLease(_));
         let lease = is_held.then(|| self.lease.get());
@@ -98,7 +99,7 @@ impl<'a> CallState<'a> {
         body.stop(None);
     }
 
-    // A function for each phase keeps the frames below the body small.
+    // One function for each phase keeps the stack frames below the body small.
 
     fn poll_request(&mut self, body: &mut dyn PollBody, context: &mut Context<'_>) -> Poll<()> {
         let CallPhase::Requesting = &self.phase else {
@@ -107,7 +108,7 @@ impl<'a> CallState<'a> {
         let has_ended = body.poll(context).is_ready();
         self.phase = match take_request() {
             Some(acquisition) => CallPhase::Acquiring(acquisition),
-            // An expression of the attribute has returned from the function.
+            // The body ended without a request: an expression of the attribute has returned from the function.
             None if has_ended => CallPhase::Releasing(None),
             None => return Poll::Pending,
         };
@@ -162,7 +163,7 @@ impl<'a> CallState<'a> {
             lease.mark_success();
         }
         body.stop(ended.err());
-        // The watch of the lease is dropped before the release is sent.
+        // Drop the watch of the lease before the release is sent.
         self.phase = CallPhase::Releasing(None);
         self.phase = begin_release(lease);
         Poll::Ready(())
@@ -178,7 +179,7 @@ impl<'a> CallState<'a> {
     }
 }
 
-/// Begins the release, if anything is left to release. Its first poll sends.
+/// Begins the release, if there is anything to release. The first poll of the release sends it.
 fn begin_release(lease: &Lease) -> CallPhase {
     let core = lease.take_for_release();
     CallPhase::Releasing(core.map(|core| Box::pin(core.release()) as _))

@@ -1,4 +1,4 @@
-//! A body under a lease that the caller has acquired.
+//! Runs a body under a lease that the caller has acquired.
 
 use std::future::Future;
 
@@ -8,19 +8,17 @@ use crate::error::LockError;
 use crate::lease::{Fenced, Lease, LeaseHandle};
 
 impl Lease {
-    /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
-    /// the lease ends, unless `on_lost` says otherwise.
+    /// Runs `body` under the lease, then releases the lease. If the lease ends, the body is cancelled at its next
+    /// await, unless `on_lost` says otherwise.
     ///
-    /// `body` is a function, because `run` takes the lease. It gets a handle in its place.
+    /// `body` is a function that gets a handle, because `run` takes the lease itself.
     ///
-    /// With [`once_per`](crate::parameters::LockOptions::once_per), a body that returns has ended well,
-    /// whatever it returns. [`try_run`](Self::try_run) is for bodies that may fail.
+    /// With [`once_per`](crate::parameters::LockOptions::once_per), a body that returns counts as a success, whatever
+    /// it returns. Use [`try_run`](Self::try_run) for a body that may fail.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// let total = lease.run(|_lease| async { 6 * 7 }).await?;
     /// assert_eq!(total, 42);
@@ -28,10 +26,10 @@ impl Lease {
     /// ```
     ///
     /// # Errors
-    /// [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
+    /// Returns [`Lost`](crate::error::LockErrorKind::Lost) if the body was cancelled.
     ///
     /// # Cancellation
-    /// Dropping the future drops the body first, then releases.
+    /// Dropping the future drops the body first, then sends the release.
     pub fn run<B: Future>(
         self,
         body: impl FnOnce(LeaseHandle) -> B,
@@ -41,15 +39,13 @@ impl Lease {
         run_call(CallState::acquired(self), body, result_rules())
     }
 
-    /// As [`run`](Self::run), for a body that may fail. With
-    /// [`once_per`](crate::parameters::LockOptions::once_per), only a body that returns `Ok` has ended well.
+    /// Runs `body` as [`run`](Self::run) does, but the body may fail. With
+    /// [`once_per`](crate::parameters::LockOptions::once_per), only a body that returns `Ok` counts as a success.
     ///
     /// ```
     /// # use redlock_runtime::LockError;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// let total: Result<i32, LockError> = lease.try_run(|_lease| async { Ok(6 * 7) }).await;
     /// assert_eq!(total?, 42);
@@ -57,10 +53,10 @@ impl Lease {
     /// ```
     ///
     /// # Errors
-    /// The body's own; and [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
+    /// Returns the body's own error, or [`Lost`](crate::error::LockErrorKind::Lost) if the body was cancelled.
     ///
     /// # Cancellation
-    /// As [`run`](Self::run).
+    /// Dropping the future has the same effect as for [`run`](Self::run).
     pub fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
         self,
         body: impl FnOnce(LeaseHandle) -> B,
@@ -76,19 +72,17 @@ impl Fenced<Lease> {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
     /// lease.run(async |lease| println!("UPDATE … WHERE fence <= {}", lease.fencing_token())).await?;
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// As [`Lease::run`].
+    /// Returns the errors of [`Lease::run`].
     ///
     /// # Cancellation
-    /// As [`Lease::run`].
+    /// Dropping the future has the same effect as for [`Lease::run`].
     pub fn run<B: Future>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,
@@ -99,24 +93,11 @@ impl Fenced<Lease> {
 
     /// Runs `body` as [`Lease::try_run`] does, and gives it the lease with its fencing token.
     ///
-    /// ```
-    /// # use redlock_runtime::LockError;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
-    /// let token: Result<i64, LockError> =
-    ///     lease.try_run(async |lease| Ok(lease.fencing_token().as_i64())).await;
-    /// assert!(token? > 0);
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Errors
-    /// As [`Lease::try_run`].
+    /// Returns the errors of [`Lease::try_run`].
     ///
     /// # Cancellation
-    /// As [`Lease::run`].
+    /// Dropping the future has the same effect as for [`Lease::run`].
     pub fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,

@@ -1,7 +1,7 @@
 //! Runs one call: its request, its acquisition, its body under the lease, its release.
 //!
-//! `call_state.rs` is the state machine, which is compiled once. `call_future.rs` is the future around it, which each
-//! body has of its own.
+//! `call_state.rs` has the state machine, which is compiled once. `call_future.rs` has the future around it, which is
+//! compiled for each body.
 
 mod call_future;
 mod call_state;

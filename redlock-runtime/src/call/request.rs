@@ -1,8 +1,9 @@
-//! A request for the lock that comes out of the body's own future.
+//! Passes the request for a lock from the body's own future to its poller.
 //!
-//! The attribute's expressions are evaluated in that future, so what they leave of an argument is dropped with the
-//! body. The body is therefore polled before it has the lock: it leaves its request, and is next polled under the
-//! lock. Constants and plain templates leave nothing, so their calls spare rustc the additional `await`.
+//! The attribute's expressions are evaluated in the body's future, so any part of an argument that they move is dropped
+//! with the body. Therefore the body is polled once before it has the lock: that poll leaves the request, and the next
+//! poll is under the lock. Constants and plain templates move nothing. Their calls do without the extra poll, which
+//! saves rustc an `await`.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -17,13 +18,13 @@ use crate::lease::Lease;
 pub(crate) type AcquireFuture = Pin<Box<dyn Future<Output = Result<Lease, LockError>> + Send>>;
 
 thread_local! {
-    /// The request of the body that is polled, until its poller takes it. Without a `Drop`, so that it also exists
-    /// while the thread ends.
+    /// The request of the body that is being polled, until its poller takes it. `ManuallyDrop` keeps the variable
+    /// usable while the thread ends, because it has no destructor then.
     static REQUEST: Cell<Option<ManuallyDrop<AcquireFuture>>> = const { Cell::new(None) };
 }
 
-/// Leaves the request of the body that is polled. The body awaits the value at once: the poll of the body ends, and the
-/// next one is under the lock.
+/// Leaves the request of the body that is being polled. The body awaits the returned future at once, which ends this
+/// poll; the next poll is under the lock.
 pub(crate) fn leave_request(request: AcquireFuture) -> impl Future<Output = ()> + Send {
     REQUEST.set(Some(ManuallyDrop::new(request)));
     let mut is_first = true;
@@ -35,7 +36,7 @@ pub(crate) fn leave_request(request: AcquireFuture) -> impl Future<Output = ()> 
     })
 }
 
-/// Takes the request of the body that was polled just now.
+/// Takes the request that the body left in the last poll.
 pub(super) fn take_request() -> Option<AcquireFuture> {
     REQUEST.take().map(ManuallyDrop::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Stands for an office: terms in a loop.
+//! Runs a candidate for an office: it waits, leads for a term, and stands again.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,32 +17,30 @@ use super::term::{Term, TermShared};
 use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Fenced, Lease, chain};
-use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
+use crate::parameters::{LockOptions, MaxHold, OnLost, SiteParameters, Wait};
 use crate::registry::{Candidacy, Registry};
 use crate::telemetry::{GaugeCount, count_in_gauge, figure};
 
-/// The parameters of a lock that an election accepts. All others are its own: with `permits` or a `mode`
+/// The lock parameters that an election accepts. The election sets all others itself: with `permits` or a `kind`,
 /// several candidates would lead at a time.
 const ACCEPTED_PARAMETERS: [&str; 4] = ["ttl", "retry_delay", "clock_drift_factor", "min_validity"];
 
 impl Election {
-    /// Stands for the office, and runs `body` with a [`Term`] each time that it is elected. It ends when this
-    /// process shuts down, or the candidate [resigns](Self::resign).
+    /// Stands for the office, and runs `body` with a [`Term`] each time this candidate is elected.
     ///
-    /// A term ends when the body returns. Its lock is released then, and the candidate stands again, after
-    /// two retry delays in which the others have their chance. If a term was shorter than these, the next
-    /// pause is twice as long, up to the ttl. If the office is lost, the body is cut off at its next await,
-    /// and the candidate stands again. While other processes lead, or too few
-    /// nodes answer, the candidate waits. If this process shuts down, a term is
-    /// asked to end first, and its body is cut off after the grace period.
+    /// A term ends when the body returns. Then the lock is released, and the candidate waits for two retry delays, so
+    /// that others have their chance, before it stands again. If a term was shorter than this wait, the next wait is
+    /// twice as long, up to the ttl. If the office is lost, the body is cut off at its next await, and the candidate
+    /// stands again. The candidate waits while other processes lead, or while too few nodes answer.
+    ///
+    /// The future completes when this process shuts down, or when the candidate [resigns](Self::resign). At a shutdown
+    /// the term is asked to end first. Its body is cut off after the grace period.
     ///
     /// `body` is a function, because each term calls it with its own [`Term`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let election = redlock_runtime::election("reindex");
     /// let standing = election.run(async |term| {
     ///     while term.proceed().await {
@@ -55,13 +53,11 @@ impl Election {
     /// ```
     ///
     /// # Errors
-    /// Mistakes, before the first term:
-    /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool),
-    /// and [`Invalid`](LockErrorKind::Invalid).
+    /// Returns an error for a mistake, before the first term: [`NotInitialized`](LockErrorKind::NotInitialized),
+    /// [`UnknownPool`](LockErrorKind::UnknownPool), and [`Invalid`](LockErrorKind::Invalid).
     ///
     /// # Cancellation
-    /// Dropping the future drops the body first, then releases the lock; a candidate that waits leaves the
-    /// line.
+    /// Dropping the future drops the body first, then releases the lock. A candidate that waits leaves the line.
     pub async fn run<B: Future<Output = ()>>(
         &self,
         mut body: impl FnMut(Term) -> B,
@@ -76,16 +72,14 @@ impl Election {
         .await
     }
 
-    /// Stands as [`run`](Self::run), for a body that may fail. If it returns `Err`, its lock is released, and the
-    /// candidate stands no longer.
+    /// Stands as [`run`](Self::run) does, but the body may fail. If the body returns `Err`, the lock is released, and
+    /// the candidate leaves the election.
     ///
     /// ```
     /// # use std::io;
     /// # use redlock_runtime::LockError;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// # #[derive(Debug, thiserror::Error)]
     /// # enum Failed { #[error(transparent)] Lock(#[from] LockError), #[error(transparent)] Io(#[from] io::Error) }
     /// let election = redlock_runtime::election("reindex");
@@ -97,10 +91,10 @@ impl Election {
     /// ```
     ///
     /// # Errors
-    /// The body's own, and those of [`run`](Self::run).
+    /// Returns the body's own error, or an error of [`run`](Self::run).
     ///
     /// # Cancellation
-    /// As [`run`](Self::run).
+    /// Dropping the future has the same effect as for [`run`](Self::run).
     pub async fn try_run<E: From<LockError>, B: Future<Output = Result<(), E>>>(
         &self,
         mut body: impl FnMut(Term) -> B,
@@ -109,7 +103,7 @@ impl Election {
         while let Some((lease, term)) = candidate.win_term().await? {
             let body = &mut body;
             let began = candidate.now();
-            // Boxed, because the future of a term is large.
+            // Box the future of a term, because it is large.
             let held = Box::pin(lease.run(async |_| {
                 // Declared before the body, and so dropped after it.
                 let mut running = candidate.begin_term(&term);
@@ -117,7 +111,7 @@ impl Election {
                 running.reason = term.reason_to_end().unwrap_or("its body returned");
                 output
             }));
-            // An error says that the office is lost: others may lead by now.
+            // An error means that the office is lost. Others may lead by now, so this candidate need not stand aside.
             if let Ok(output) = held.await {
                 output.unwrap_or(Ok(()))?;
                 candidate.stand_aside_after(candidate.now().saturating_since(began));
@@ -126,28 +120,26 @@ impl Election {
         Ok(())
     }
 
-    /// Checks the parameters that the lock alone would accept.
+    /// Checks the parameters that a lock would accept, but an election does not.
     fn check(&self) -> Result<(), Invalid> {
         let names = self.spec.options.names();
         let own = names.iter().find(|own| !ACCEPTED_PARAMETERS.contains(own));
         let value = self.value.as_ref().filter(|it| it.len() > MAX_NOTE_BYTES);
         Err(Invalid::new(if let Some(own) = own {
-            format!(
-                "`{own}` is set for an election, which decides by itself what it is; leave `{own}` out"
-            )
+            format!("an election sets `{own}` itself; leave `{own}` out")
         } else if let Some(max_term) = self.max_term.filter(Duration::is_zero) {
             format!(
-                "`max_term` of {}, in which nothing can be done; leave it out for terms without a limit",
+                "`max_term` is {}, which leaves no time for a term; leave it out for terms without a limit",
                 Brief(max_term),
             )
         } else if let Some(value) = value {
             format!(
-                "a `value` of {} bytes, of at most {MAX_NOTE_BYTES}; shorten it, for example to an address \
-                 that tells the rest",
+                "`value` has {} bytes, more than the {MAX_NOTE_BYTES} allowed; shorten it, for example to an \
+                 address that has the rest",
                 value.len(),
             )
         } else if chain::is_held(self.spec.resource.clone()) {
-            "the election is below a holder of its own lock, and could not be lost; stand outside of \
+            "the election runs below a holder of its own lock, so it could not be lost; run it outside of \
              that holder's body, or in a spawned task"
                 .to_owned()
         } else {
@@ -156,18 +148,18 @@ impl Election {
     }
 }
 
-/// A candidate that stands. Its drop takes it out of the registry's list.
+/// A candidate that stands. Its drop removes it from the registry's list.
 struct Candidate<'a> {
     election: &'a Election,
-    /// The lock of the office.
+    /// The specification of the office's lock.
     spec: LockSpec,
     registry: Registry,
     /// The candidate's number in the registry's list of elections.
     number: u64,
     parameters: SiteParameters,
-    /// True if the last term ended on purpose: the others come first.
+    /// True if the last term ended on purpose. The candidate then lets the others come first.
     stands_aside: bool,
-    /// The time for which it stands aside, if that is longer than the shortest pause.
+    /// The time to stand aside, if it is longer than the shortest pause.
     pause: Duration,
 }
 
@@ -180,11 +172,11 @@ impl<'a> Candidate<'a> {
         let shared = &registry.shared;
         let own = LockOptions::new()
             .wait(Wait::Forever)
-            .max_hold(Renewal::Unlimited)
+            .max_hold(MaxHold::Unlimited)
             .fencing(true)
             .on_lost(OnLost::Cancel);
         spec.options = own.above(spec.options);
-        // A rate sees the first term only if a zero comes before it.
+        // A rate misses the first term unless a zero comes before it.
         let site = spec.site.name();
         figure!(gauge LEADING { site: site } increment(0));
         figure!(counter TERMS { site: site } increment(0));
@@ -212,8 +204,9 @@ impl<'a> Candidate<'a> {
         self.registry.shared.environment.clock.now()
     }
 
-    /// Makes the candidate stand aside after a term of this `length` that ended on purpose. Each further term in a
-    /// row that ended at once doubles the pause: otherwise a candidate whose body returns at once would ask the nodes
+    /// Makes the candidate stand aside after a term of this `length` that ended on purpose.
+    ///
+    /// Each short term in a row doubles the pause. Otherwise a candidate whose body returns at once would ask the nodes
     /// all the time.
     fn stand_aside_after(&mut self, length: Duration) {
         self.stands_aside = true;
@@ -226,12 +219,12 @@ impl<'a> Candidate<'a> {
         };
     }
 
-    /// Returns two retry delays: within one, a candidate of another process tries, even if it missed the release.
+    /// Returns two retry delays. Within one, a candidate of another process tries again, even if it missed the release.
     fn shortest_pause(&self) -> Duration {
         self.parameters.retry_delay.saturating_mul(2)
     }
 
-    /// Waits until this candidate is elected. Returns `None` if it stands no longer.
+    /// Waits until this candidate is elected. Returns `None` if the candidate has left the election.
     async fn win_term(&mut self) -> Result<Option<(Fenced<Lease>, Term)>, LockError> {
         loop {
             if std::mem::take(&mut self.stands_aside) {
@@ -245,15 +238,15 @@ impl<'a> Candidate<'a> {
             let lease = match acquired {
                 Ok(lease) => lease,
                 Err(error) if error.is_shutting_down() => return Ok(None),
-                // `Contended` says that the line of this process is full. The other kinds are unexpected, as
-                // the acquisition waits for ever, but the candidate survives them.
+                // `Contended` means that the line of this process is full. The other kinds are unexpected, because the
+                // acquisition waits forever, but the candidate survives them.
                 Err(error) if error.is_contended() || error.is_unavailable() || error.is_lost() => {
                     self.stands_aside = true;
                     continue;
                 }
                 Err(error) => return Err(error),
             };
-            // Every election sets `fencing`.
+            // Every election sets `fencing`, so the lease has a token.
             let lease = Fenced::new(lease);
             let shared = Arc::new(TermShared {
                 lease: lease.handle(),
@@ -266,7 +259,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// Waits, so that other candidates come first.
+    /// Pauses, so that other candidates come first.
     async fn stand_aside(&self) {
         let shared = &*self.registry.shared;
         let pause = self.pause.max(self.shortest_pause());
@@ -307,13 +300,13 @@ impl Drop for Candidate<'_> {
     }
 }
 
-/// A term that runs. Its drop records the term's end, after the body's drop and before the release.
+/// A term in progress. Its drop records the end of the term, after the body's drop and before the release.
 struct RunningTerm<'a> {
     candidate: &'a Candidate<'a>,
     _leading: GaugeCount,
     term: Term,
     began: Moment,
-    /// The reason of the term's end, unless the office is lost.
+    /// The reason for the end of the term. If the office is lost, the lease has the reason.
     reason: &'static str,
 }
 

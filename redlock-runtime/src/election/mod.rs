@@ -1,18 +1,19 @@
-//! **An election does not promise that there is never more than one leader.** A leader that stands still for
-//! longer than its lease, or whose last write is late on its way, may act for a moment beside the next
-//! leader. Only a store that checks the [fencing token](Term::fencing_token) refuses such an act. Nor does an
-//! election promise that there is a leader at every moment, that a look at the leader is true when it
-//! arrives, or which candidate is elected.
+//! Leader election: of all processes that stand for an office, one leads.
 //!
-//! What it does: of all processes that stand for an office, at most one has the lock of that name from a
-//! majority of the nodes. Its body runs, as a *term*, while the lock is held. The body is gone before the
-//! lock is released, and before the process stands again. Losing the office ends the body and nothing else.
+//! **An election does not promise that there is never more than one leader.** A leader that was stopped for longer than
+//! its lease, or whose last write is delayed, may act for a moment next to its successor. Only a store that checks the
+//! [fencing token](Term::fencing_token) refuses such a write. An election also does not promise that there is a leader
+//! at every moment, or which candidate is elected. A report of the leader may be out of date when it arrives.
 //!
-//! * [`election()`](crate::election()) begins an [`Election`]: a candidate, with its parameters.
-//! * [`Election::run`] stands until the process shuts down, and runs a body in each [`Term`].
-//!   [`Election::try_run`] is for bodies that may fail.
-//! * [`Term::proceed`] says before each step whether to go on.
-//! * [`Election::watch`] shows any process who leads, as of a moment ago.
+//! At most one process has the lock of the office from a majority of the nodes. Its body runs, as a *term*, while the
+//! lock is held. The body has ended before the lock is released, and before the process stands again. Losing the office
+//! ends the body and nothing else.
+//!
+//! * [`election()`](crate::election()) creates an [`Election`]: a candidate, with its parameters.
+//! * [`Election::run`] stands until the process shuts down, and runs a body in each [`Term`]. [`Election::try_run`] is
+//!   for bodies that may fail.
+//! * [`Term::proceed`] says before each step whether to continue.
+//! * [`Election::watch`] shows any process who leads, with a short delay.
 //! * [`Term::resign`] and [`Election::max_term`] pass the office on. [`Election::resign`] leaves the election.
 //!
 //! # Example: one process of the fleet indexes
@@ -57,10 +58,10 @@ use crate::site::Site;
 pub use term::Term;
 pub use watch::{Leader, LeaderStatus, LeaderWatch};
 
-/// Begins a candidate for the office `resource`, which is the name of a lock. Nothing happens before
+/// Creates a candidate for the office `resource`, which is the name of a lock. Nothing happens before
 /// [`run`](Election::run).
 ///
-/// The [module](mod@crate::election) says what an election does not promise.
+/// The [module](mod@crate::election) documents what an election does not promise.
 ///
 /// ```
 /// # use redlock_runtime::{Config, LockError, Redlock};
@@ -93,71 +94,50 @@ pub fn election(resource: impl Into<Resource>) -> Election {
     }
 }
 
-/// A candidate for an office: see [`election`](crate::election()). Clones are the same candidate: if one
+/// A candidate for an office: see [`election`](crate::election()). Clones are the same candidate, so if one of them
 /// [resigns](Self::resign), all do.
 ///
-/// A parameter that is not set here comes from the registry's defaults.
+/// Parameters that are not set here come from the registry's defaults.
 #[derive(Clone)]
 #[must_use = "nobody stands before `run`"]
 pub struct Election {
     spec: LockSpec,
     max_term: Option<Duration>,
     value: Option<Arc<str>>,
-    /// Set once one of the clones has resigned.
+    /// Set once a clone of this candidate has resigned.
     resigned: Arc<SetOnce<()>>,
 }
 
 impl Election {
-    /// Names the election, as logs, spans, metrics and the page of `redlock-inspect` show it. Without one
-    /// they show the file and the line of the call of [`election`](crate::election()). It is a label of
-    /// metrics, and so no text of run time.
-    ///
-    /// ```
-    /// let election = redlock_runtime::election("shard:7").name("shards");
-    /// # drop(election);
-    /// ```
+    /// Sets the name of the election in logs, spans, metrics and the page of `redlock-inspect`. Without a name, they
+    /// show the file and line of the call of [`election`](crate::election()). The name is a label of metrics, so it has
+    /// to be a constant.
     pub fn name(mut self, name: &'static str) -> Self {
         self.spec.site = self.spec.site.named(name);
         self
     }
 
-    /// Sets the ttl of the lock: for so long a leader that was killed blocks the next one. The lease is
-    /// renewed each time that a third of its validity has passed. By default it is the ttl of locks. 5 s to
-    /// 15 s are usual: a leader that stands still for so long is deposed.
+    /// Sets the ttl of the lock. A leader that was killed blocks the next one for this long. A leader that is stopped
+    /// for this long loses the office.
     ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// let election = redlock_runtime::election("reindex").ttl(Duration::from_secs(10));
-    /// # drop(election);
-    /// ```
+    /// The lease is renewed each time a third of its validity has passed. The default is the ttl of locks; 5 s to 15 s
+    /// are usual.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.spec.options = self.spec.options.ttl(ttl);
         self
     }
 
-    /// Limits a term. After this time the term is asked to end, as by [`Term::resign`], so that the work moves
-    /// through the fleet. If no other process stands, the same one is elected again. Default: no limit.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// let election = redlock_runtime::election("reindex").max_term(Duration::from_secs(3600));
-    /// # drop(election);
-    /// ```
+    /// Limits the length of a term. After this time the term is asked to end, as by [`Term::resign`], so that the work
+    /// moves through the fleet. If no other process stands, the same candidate is elected again. There is no limit by
+    /// default.
     pub fn max_term(mut self, max_term: Duration) -> Self {
         self.max_term = Some(max_term);
         self
     }
 
-    /// Sets the text that watches see while this candidate leads, such as its address: at most 256 bytes.
-    /// Put no secret there, because everybody who can read the nodes can read it. It is the lock's
-    /// [note](crate::LockBuilder::note).
-    ///
-    /// ```
-    /// let election = redlock_runtime::election("reindex").value("http://10.0.0.7:3000");
-    /// # drop(election);
-    /// ```
+    /// Sets the text that watches see while this candidate leads, such as its address. It has at most 256 bytes, and
+    /// becomes the [note](crate::LockBuilder::note) of the lock. Everybody who can read the nodes can read it, so keep
+    /// secrets out.
     pub fn value(mut self, value: impl Into<String>) -> Self {
         let value = value.into();
         self.spec = self.spec.note(format_args!("{value}"));
@@ -166,51 +146,28 @@ impl Election {
     }
 
     /// Sets the pools on which the office is locked, instead of the default ones.
-    ///
-    /// ```
-    /// let election = redlock_runtime::election("reindex").pools(["a", "b", "c"]);
-    /// # drop(election);
-    /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.spec.pools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Sets further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`. The others are
-    /// the election's own, and [`run`](Self::run) refuses them: it waits for ever, renews the lease without
-    /// limit, asks for a fencing token, cuts the body off when the office is lost, and has one leader at a
-    /// time, which `permits` and `mode` would change.
+    /// Sets further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`.
     ///
-    /// ```
-    /// use std::time::Duration;
-    /// use redlock_runtime::parameters::LockOptions;
-    ///
-    /// let options = LockOptions::new().retry_delay(Duration::from_millis(500));
-    /// let election = redlock_runtime::election("reindex").options(options);
-    /// # drop(election);
-    /// ```
+    /// The election sets all other parameters itself, and [`run`](Self::run) refuses them. It waits forever, renews the
+    /// lease without limit, and asks for a fencing token. It cuts the body off when the office is lost. It has one
+    /// leader at a time, which `permits` and `kind` would change.
     pub fn options(mut self, options: LockOptions) -> Self {
         self.spec.options = options.above(self.spec.options);
         self
     }
 
-    /// Leaves the election. A term that runs is asked to end, as by [`Term::resign`], and
-    /// [`run`](Self::run) completes once its lock is released. A candidate that waits stops waiting. Once is
-    /// enough, before `run` too; more calls have no effect. A candidate that has resigned never stands
-    /// again: [`election`](crate::election()) makes a new one.
+    /// Leaves the election for good. A term in progress is asked to end, as by [`Term::resign`], and [`run`](Self::run)
+    /// completes once the lock is released. A candidate that waits stops waiting.
     ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let election = redlock_runtime::election("reindex");
-    /// election.resign();
-    /// election.run(async |_term| unreachable!("it stands no more")).await?;
-    /// # Ok(()) }
-    /// ```
+    /// `resign` may also be called before `run`. Further calls have no effect. To stand again, create a new candidate
+    /// with [`election`](crate::election()).
     pub fn resign(&self) {
-        // An error says that it has resigned before.
+        // An error means that the candidate has resigned before.
         let _ = self.resigned.set(());
     }
 }

@@ -9,18 +9,16 @@ use tokio::sync::SetOnce;
 
 use crate::lease::{Fenced, FencingToken, LeaseHandle};
 
-/// A term of office: the body of [`Election::run`](super::Election::run) gets one each time that this
-/// process is elected. It can be cloned and passed on. After the term it has no effect.
+/// A term of office. The body of [`Election::run`](super::Election::run) gets one each time this process is elected.
 ///
-/// There is no `is_leader()`: its answer would be old when it is used. A leader asks
-/// [`proceed`](Self::proceed) before each step, is cut off at its next await when the office is lost, and
-/// sends the [fencing token](Self::fencing_token) with what it writes.
+/// A term can be cloned and passed on. After its end it has no effect. There is no `is_leader()`, because its answer
+/// would be out of date when it is used. Instead, a leader calls [`proceed`](Self::proceed) before each step, and sends
+/// the [fencing token](Self::fencing_token) with each write. When the office is lost, the leader's body is cut off at
+/// its next await.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let election = redlock_runtime::election("reindex");
 /// let led = election.run(async |term| {
 ///     let mut part = 0;
@@ -42,36 +40,35 @@ pub struct Term {
 
 pub(super) struct TermShared {
     pub(super) lease: Fenced<LeaseHandle>,
-    /// The candidate has resigned.
+    /// Set once the candidate has resigned.
     pub(super) candidate_resigned: Arc<SetOnce<()>>,
     pub(super) clock: Arc<dyn Clock>,
-    /// The end of `max_term`.
+    /// The moment at which `max_term` ends.
     pub(super) until: Option<Moment>,
     pub(super) resigned: SetOnce<()>,
 }
 
 impl Term {
-    /// Asks for one more step. True if the office is held, so the body may do a short step. False if the body
-    /// has to return, because the lease is about to end, this process shuts down, somebody resigned, or
-    /// `max_term` has passed. The office is still held then. A body whose office is lost is cut off here.
+    /// Returns true if the body may do one more short step. The office is held then.
     ///
-    /// In a spawned task nothing is cut off, and the answer is false.
+    /// Returns false if the body has to return: the lease is about to end, this process shuts down, the term or its
+    /// candidate resigned, or `max_term` has passed. In these cases the office is still held. If the office is lost,
+    /// the body is cut off in this call. A spawned task is not cut off: there the call returns false.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn proceed(&self) -> bool {
         if self.shared.lease.is_over() {
-            // The lease ends the body here, as it polls the body only while it is valid.
+            // The lease polls the body only while it is valid, so it ends the body at this yield.
             tokio::task::yield_now().await;
             return false;
         }
-        // Other tasks of the thread get their turn, even if the body's steps never wait.
+        // Let other tasks of the thread run, even if the steps of the body never wait.
         tokio::task::consume_budget().await;
         self.reason_to_end().is_none()
     }
 
-    /// Completes when [`proceed`](Self::proceed) would return false. It is for a leader that waits for other
-    /// events meanwhile.
+    /// Completes when [`proceed`](Self::proceed) would return false. Use it in a leader that waits for other events.
     ///
     /// ```
     /// # use redlock_runtime::election::Term;
@@ -95,29 +92,30 @@ impl Term {
         }
     }
 
-    /// Returns the fencing token of this term. It is higher than that of every term before. A store that refuses
-    /// smaller tokens than the highest that it has seen is safe from a leader that stood still and does not
-    /// know yet that another one leads.
+    /// Returns the fencing token of this term, which is higher than that of every earlier term.
+    ///
+    /// Let the store refuse every token that is smaller than the highest it has seen. Then the store is safe from a
+    /// leader that was stopped and has not noticed its successor.
     pub fn fencing_token(&self) -> FencingToken {
         self.shared.lease.fencing_token()
     }
 
-    /// Asks this term to end: [`proceed`](Self::proceed) returns false from here on, and the candidate stands
-    /// again once the others had their chance. Further calls, and calls after the term, have no effect.
+    /// Asks this term to end: from now on, [`proceed`](Self::proceed) returns false. The candidate stands again after
+    /// the others have had their chance. Further calls, and calls after the term, have no effect.
     ///
-    /// The office is free when the body has returned. A body that goes on is cut off when the validity
-    /// has passed that the lease has now.
+    /// The office is free once the body has returned. If the body continues, it is cut off when the present validity of
+    /// the lease has passed.
     pub fn resign(&self) {
-        // An error only says that somebody called it before.
+        // An error means that the term has resigned before.
         let _ = self.shared.resigned.set(());
     }
 
-    /// Returns the lease of the office: for how much longer it is valid, when it is lost and why.
+    /// Returns the lease of the office, which shows its validity, and when and why it is lost.
     pub fn lease(&self) -> &Fenced<LeaseHandle> {
         &self.shared.lease
     }
 
-    /// Returns the reason why the body has to end, if there is one.
+    /// Returns the reason why the body has to end. Returns `None` if the body may continue.
     pub(super) fn reason_to_end(&self) -> Option<&'static str> {
         let shared = &*self.shared;
         let has_passed = |until| shared.clock.now() >= until;
@@ -133,7 +131,7 @@ impl Term {
         }
     }
 
-    /// Waits until somebody has resigned, or `max_term` has passed.
+    /// Waits until the term or its candidate has resigned, or `max_term` has passed.
     async fn until_asked_to_end(&self) {
         let shared = &*self.shared;
         tokio::select! {
@@ -144,8 +142,8 @@ impl Term {
         }
     }
 
-    /// Runs `body` until it returns, or cuts it off. `None` says that it went on for too long after it was asked
-    /// to end. The body is dropped when this completes.
+    /// Runs `body` until it returns, or cuts it off and returns `None`. The body is cut off if it was asked to end and
+    /// continued for the validity that the lease had then. The body is dropped when this completes.
     pub(super) async fn within<B: Future>(&self, body: B) -> Option<B::Output> {
         let cut_off = async {
             self.until_asked_to_end().await;

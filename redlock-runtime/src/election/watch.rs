@@ -1,4 +1,4 @@
-//! Watches who leads.
+//! Watches who leads, for processes inside and outside of an election.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,60 +16,34 @@ use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::registry::Registry;
 
-/// The pause after a look that too few nodes answered, or that found several holders.
+/// The pause after a look without a result: too few nodes answered, or the nodes named several holders.
 const UNDECIDED_PAUSE: Duration = Duration::from_secs(1);
 
-/// The leader, as a watch saw it. It is advice: when it is read, another process may lead, or no
-/// process. Never let work that only a leader may do depend on it.
-///
-/// ```
-/// # use redlock_runtime::election::LeaderStatus;
-/// fn redirect(status: &LeaderStatus) -> Option<&str> {
-///     status.leader.as_ref()?.value.as_deref()
-/// }
-/// ```
+/// The leader, as a watch last saw it. This is only advice: by the time it is read, another process may lead, or none.
+/// Work that only a leader may do must never depend on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeaderStatus {
-    /// The leader that was seen last, if any.
+    /// The leader that was seen last. `None` if nobody led.
     pub leader: Option<Leader>,
-    /// The time since the last answer of a majority of the nodes; `None` before the first.
+    /// The time since a majority of the nodes last answered. `None` before the first answer.
     pub age: Option<Duration>,
 }
 
-/// The leader of an election, as watches see it.
-///
-/// ```
-/// # use redlock_runtime::election::Leader;
-/// fn show(leader: &Leader) -> String {
-///     let owner = leader.owner.as_deref().unwrap_or("another client");
-///     format!("{owner}, at {}", leader.value.as_deref().unwrap_or("an unknown address"))
-/// }
-/// ```
+/// The leader of an election, as watches show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leader {
-    /// `host/pid` of the leader's process; `None` if another client than this library has the lock, or if
-    /// readers have it.
+    /// The `host/pid` of the leader's process. `None` if the lock belongs to readers, or to a client other than this
+    /// library.
     pub owner: Option<String>,
-    /// The [value](Election::value) of the candidate that leads. It is what stands on the nodes: escape it
-    /// before it is shown.
+    /// The [value](Election::value) of the candidate that leads. Escape it before it is shown, because anyone who can
+    /// write to the nodes can choose it.
     pub value: Option<String>,
 }
 
-/// Follows who leads: see [`Election::watch`]. Clones share the looks, and each of them reports every
+/// Follows who leads: see [`Election::watch`]. Clones share the looks at the nodes, and each clone reports every
 /// change.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let mut watch = redlock_runtime::election("reindex").watch()?;
-/// assert!(watch.changed().await);
-/// assert_eq!(watch.status().leader, None);
-/// # Ok(()) }
-/// ```
 #[derive(Clone)]
 pub struct LeaderWatch {
     seen: watch::Receiver<LastSeen>,
@@ -80,12 +54,12 @@ pub struct LeaderWatch {
 #[derive(Default)]
 struct LastSeen {
     leader: Option<Holder>,
-    /// The moment at which a majority answered last.
+    /// The last moment at which a majority answered.
     at: Option<Moment>,
 }
 
 impl LastSeen {
-    /// Returns the moment at which the leader's keys expire, unless it extends them.
+    /// Returns the moment at which the leader's keys expire without an extension.
     fn expires(&self) -> Option<Moment> {
         match self.leader.as_ref()?.remaining() {
             Remaining::Expires(left) => Some(self.at?.saturating_add(left)),
@@ -95,17 +69,16 @@ impl LastSeen {
 }
 
 impl Election {
-    /// Follows who leads, also in a process that stays out of the election. The watch looks at the nodes at
-    /// once, after each change that they report, and each half of the ttl. It sees a leader that was killed
-    /// until its keys expire, a ttl at most.
+    /// Follows who leads, even in a process that stays out of the election.
     ///
-    /// Its reports are advice: see [`LeaderStatus`]. It ends with its last clone, or when this process shuts
-    /// down.
+    /// The watch looks at the nodes at once, after each change that they report, and every half ttl. It shows a killed
+    /// leader until the leader's keys expire, which takes a ttl at most. Its reports are advice: see [`LeaderStatus`].
+    /// The watch ends with its last clone, or when this process shuts down.
     ///
     /// # Errors
-    /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool), and
-    /// [`Invalid`](LockErrorKind::Invalid) for a name that no lock can have. If the nodes do not answer, the
-    /// [age](LeaderStatus::age) grows, and there is no error.
+    /// Returns [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool), or
+    /// [`Invalid`](LockErrorKind::Invalid) for a name that a lock cannot have. Silent nodes are not an error, but the
+    /// [age](LeaderStatus::age) grows.
     ///
     /// # Example: requests go to the leader
     /// ```
@@ -161,7 +134,7 @@ impl Election {
 }
 
 impl LeaderWatch {
-    /// Returns who leads, by the last look.
+    /// Returns who led at the last look.
     pub fn status(&self) -> LeaderStatus {
         let seen = self.seen.borrow();
         let now = self.clock.now();
@@ -174,9 +147,10 @@ impl LeaderWatch {
         }
     }
 
-    /// Waits for a change of the leader: another process, another term, or none.
-    /// Completes at once if that has happened since the last call, and after the first look. False if
-    /// this process shuts down, as no further change is seen.
+    /// Waits for a change of the leader: another process, another term, or none. Returns false if this process shuts
+    /// down, because the watch ends then.
+    ///
+    /// The first look counts as a change. A change since the last call completes this call at once.
     ///
     /// # Cancellation
     /// Dropping the future has no effect: the next call reports the change.
@@ -216,7 +190,7 @@ impl WatchTask {
                 () = clock.sleep_until(next) => false,
             };
             if !has_changed && changes.is_blind() {
-                // Nodes that refused to tell of changes are asked again.
+                // Some nodes may have refused to report changes, so ask them again.
                 if let Ok(again) = client.watch_changes(&self.nodes, &self.resource) {
                     changes = again;
                 }

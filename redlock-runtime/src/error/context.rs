@@ -1,4 +1,4 @@
-//! The context that a registry shares with its leases, and adds to the errors of its calls.
+//! Data of a registry that its leases and the errors of its calls need.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use redlock_core::internal::Throttle;
 
 use crate::site::Site;
 
-/// The context that a registry shares with its leases and with the errors of its calls.
+/// The data that a registry shares with its leases and with the errors of its calls.
 pub(crate) struct RegistryContext {
-    /// The registry's number: it tells a call below a holder from a call in another registry.
+    /// The number of the registry. It shows whether a call and the lease above it belong to one registry.
     pub(crate) registry: u64,
     pub(crate) max_ttl: Duration,
-    /// The HTTP status of a refused caller.
+    /// The HTTP status for a caller that is refused because another holds the lock.
     pub(crate) contended_status: u16,
-    /// For the log lines about its calls and leases.
+    /// Limits the log lines about the registry's calls and leases.
     pub(crate) throttle: Throttle,
 }
 
-/// A holder in the process of a refused call, as the error names it.
+/// The holder in this process that made a call fail, as the error names it.
 pub(crate) struct HolderHere {
     pub(crate) site: &'static Site,
-    /// The names that it has, if they are not those that the refused call wanted.
+    /// The names that the holder has, unless they equal the names of the refused call.
     pub(crate) others: Option<Resource>,
-    /// The time for which the holder has had the lock.
+    /// The time since the holder acquired the lock.
     pub(crate) held: Duration,
 }
 

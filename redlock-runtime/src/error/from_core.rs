@@ -1,4 +1,4 @@
-//! The errors of core as kinds of lock errors.
+//! Converts the errors of core to kinds of lock errors.
 
 use redlock_core::error::{AcquireError, ExtendError, Invalid};
 

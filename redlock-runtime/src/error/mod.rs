@@ -1,5 +1,6 @@
 //! The errors of a locked function, of a configuration, and of a start.
-//! [`LockError::kind`], [`Problem::kind`] and [`NotReady::kind`] say what happened, and the other types are the details.
+//!
+//! [`LockError::kind`], [`Problem::kind`] and [`NotReady::kind`] say what happened. The other types have the details.
 
 mod context;
 mod from_core;
@@ -27,11 +28,11 @@ pub use start::{ConfigError, InitError, NotReady, NotReadyKind};
 
 use crate::site::Site;
 
-/// Why a function did not run, or did not end, under its lock.
+/// The reason why a function did not run, or did not finish, under its lock.
 ///
-/// It is about the lock only: the body's own error is never replaced by one of these. The text is
-/// for the people who run the service; what an HTTP client gets (features `axum`, `actix`) names
-/// neither resource nor holder nor node.
+/// The error is about the lock only: it never replaces the body's own error. Its text is for the people who run the
+/// service. An HTTP client (features `axum`, `actix`) gets another text, without the names of resources, holders and
+/// nodes.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -47,16 +48,16 @@ pub struct LockError {
 
 struct ErrorDetails {
     kind: LockErrorKind,
-    /// The resource that was to be locked.
+    /// The resource that the call wanted to lock.
     resource: Resource,
     site: &'static Site,
-    /// `None` if the call found no registry.
+    /// The data of the call's registry. `None` if the call found no registry.
     context: Option<Arc<RegistryContext>>,
-    /// The holder, if the call was refused because of a holder in this process.
+    /// The holder, if a holder in this process made the call fail.
     holder: Option<HolderHere>,
 }
 
-/// What happened.
+/// The kind of a [`LockError`], with its details.
 ///
 /// ```
 /// use redlock_runtime::error::LockErrorKind;
@@ -64,40 +65,40 @@ struct ErrorDetails {
 ///     match error.kind() {
 ///         LockErrorKind::Contended(held) => format!("held, by {:?}", held.holding.owner()),
 ///         LockErrorKind::Lost(why) => format!("undo what was begun: {why}"),
-///         other => format!("mend the program: {other:?}"),
+///         other => format!("correct the program: {other:?}"),
 ///     }
 /// }
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LockErrorKind {
-    /// A majority of the nodes answered, and someone else holds the resource.
+    /// A majority of the nodes answered, and another caller holds the resource.
     Contended(Contended),
-    /// No majority of the nodes answered in time.
+    /// Too few nodes answered in time for a majority.
     Unavailable(Unavailable),
-    /// A majority of the nodes remembers a run of this period: see
+    /// The job ran already in its period. A majority of the nodes remembers the run: see
     /// [`once_per`](crate::parameters::LockOptions::once_per).
     AlreadyRun(LastRun),
-    /// The lock was acquired and then lost; the body was cancelled at its next await.
+    /// The lock was acquired and then lost. The body was cancelled at its next await.
     Lost(LeaseEnd),
-    /// This process refuses further locks: it is shutting down, or what [`init`](crate::init()) returned was
-    /// dropped.
+    /// This process refuses further locks, because it is shutting down, or because the value that
+    /// [`init`](crate::init()) returned was dropped.
     ShuttingDown,
-    /// [`init`](crate::init()) has not run, or ran before this process was forked.
+    /// This process has not called [`init`](crate::init()), or was forked after that call.
     NotInitialized,
-    /// A pool that the configuration does not have.
+    /// The call names a pool that the configuration does not have.
     UnknownPool {
-        /// The name that was asked for.
+        /// The name of the pool that the call wanted.
         pool: String,
-        /// The names that there are.
+        /// The names of the configured pools.
         configured: Vec<String>,
     },
-    /// A value that no lock may have.
+    /// The request has a value that a lock cannot have.
     Invalid(Invalid),
 }
 
 impl LockError {
-    /// Returns the error of a call at `site`, in the registry with this context if there is one.
+    /// Creates the error of a call at `site`. `context` is that of the call's registry, if there is one.
     pub(crate) fn new(
         kind: LockErrorKind,
         resource: &Resource,
@@ -116,16 +117,16 @@ impl LockError {
         }
     }
 
-    /// Returns the same error with the holder, if it is in this process.
+    /// Adds the holder to the error, if the holder is in this process.
     pub(crate) fn held_here(mut self, holder: Option<HolderHere>) -> Self {
-        // Nobody else has it yet: it was just made.
+        // The error was just made, so this is its only reference.
         if let Some(details) = Arc::get_mut(&mut self.details) {
             details.holder = holder;
         }
         self
     }
 
-    /// Returns the number of attempts and the time spent on them, if the lock was tried for.
+    /// Returns the number of attempts and the time spent on them, if any attempt was made.
     pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
         match self.kind() {
             LockErrorKind::Contended(it) => Some((it.attempts, it.waited)),
@@ -134,42 +135,27 @@ impl LockError {
         }
     }
 
-    /// Returns the throttle of the registry that the call found.
+    /// Returns the throttle of the call's registry, if there is one.
     pub(crate) fn throttle(&self) -> Option<&Throttle> {
         self.details.context.as_ref().map(|it| &it.throttle)
     }
 
-    /// Returns what happened, with the details.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert!(matches!(error.kind(), redlock_runtime::error::LockErrorKind::NotInitialized));
-    /// # }
-    /// ```
+    /// Returns the kind of the error, with its details.
     pub fn kind(&self) -> &LockErrorKind {
         &self.details.kind
     }
 
-    /// Returns the annotated function, or the place of the call of [`lock`](crate::lock()), that did not get its
-    /// lock, or lost it.
-    ///
-    /// ```
-    /// # fn example(error: &redlock_runtime::LockError) {
-    /// println!("{}", error.site());
-    /// # }
-    /// ```
+    /// Returns the site of the call that was refused its lock or lost it. The site is the annotated function, or the
+    /// place in the source that called [`lock`](crate::lock()).
     pub fn site(&self) -> &'static Site {
         self.details.site
     }
 
-    /// True if someone else holds the resource.
+    /// True if another caller holds the resource.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let _held = redlock_runtime::lock("order:42").acquire().await?;
     /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
     /// assert!(error.is_contended());
@@ -180,28 +166,16 @@ impl LockError {
     }
 
     /// True if too few nodes answered in time.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let nobody_listens = redlock_runtime::Config::new().pool("a", "redis://127.0.0.1:1");
-    /// # let redlock = redlock_runtime::Redlock::start(nobody_listens).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
-    /// assert!(error.is_unavailable());
-    /// # Ok(()) }
-    /// ```
     pub fn is_unavailable(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Unavailable(_))
     }
 
-    /// True if the job ran already in this period.
+    /// True if the job ran already in its period.
     ///
     /// ```
     /// use std::time::Duration;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let hourly = || redlock_runtime::lock("report").once_per(Duration::from_secs(3600));
     /// hourly().run(async {}).await?;
     /// let error = hourly().run(async {}).await.unwrap_err();
@@ -214,83 +188,32 @@ impl LockError {
     }
 
     /// True if the lock was lost under the body.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let short = redlock_runtime::lock("order:42").ttl(Duration::from_millis(200));
-    /// let error = short.run(std::future::pending::<()>()).await.unwrap_err();
-    /// assert!(error.is_lost());
-    /// # Ok(()) }
-    /// ```
     pub fn is_lost(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Lost(_))
     }
 
-    /// True if further locks are refused, because this process is shutting down or because what
-    /// `init` returned was dropped.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// redlock.shutdown().await;
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert!(error.is_shutting_down());
-    /// # Ok(()) }
-    /// ```
+    /// True if this process refuses further locks: it is shutting down, or the value that `init` returned was dropped.
     pub fn is_shutting_down(&self) -> bool {
         matches!(self.kind(), LockErrorKind::ShuttingDown)
     }
 
-    /// True if `init` has not run.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert!(error.is_not_initialized());
-    /// # }
-    /// ```
+    /// True if this process has not called `init`.
     pub fn is_not_initialized(&self) -> bool {
         matches!(self.kind(), LockErrorKind::NotInitialized)
     }
 
-    /// True if a pool was asked for that the configuration does not have.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let error = redlock_runtime::lock("order:42").pools(["z"]).acquire().await.unwrap_err();
-    /// assert!(error.is_unknown_pool());
-    /// # Ok(()) }
-    /// ```
+    /// True if the call names a pool that the configuration does not have.
     pub fn is_unknown_pool(&self) -> bool {
         matches!(self.kind(), LockErrorKind::UnknownPool { .. })
     }
 
-    /// True if the request itself was at fault.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let error = redlock_runtime::lock("redlock:own").acquire().await.unwrap_err();
-    /// assert!(error.is_invalid());
-    /// # Ok(()) }
-    /// ```
+    /// True if the request has a value that a lock cannot have.
     pub fn is_invalid(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Invalid(_))
     }
 }
 
-/// The text of an error without its resource, which a log line has as a field.
+/// The text of an error without its resource. Log lines have the resource as a field.
 pub(crate) struct Reason<'a>(pub(crate) &'a LockError);
 
 impl fmt::Display for Reason<'_> {
@@ -350,5 +273,5 @@ impl fmt::Debug for LockError {
     }
 }
 
-/// Without a source: the text has all of the details, and who prints the chain would print them twice.
+/// Has no source. The text already has all details, and a program that prints the chain would print them twice.
 impl std::error::Error for LockError {}

@@ -1,12 +1,14 @@
-//! A problem of a configuration or of a start, with kind, place and text.
+//! A problem of a configuration or of a start, with its kind, its place and its text.
 
 use std::fmt;
 
 use crate::text::ShownName;
 
-/// A problem because of which a configuration, or a start, was refused. Its text, by `Display`, has the place and the fix.
-/// It shows no password of the configuration: a name that may be a URL is replaced. The error of a node of your own is shown as
-/// its author wrote it, without words that may be URLs.
+/// A problem that made the library refuse a configuration or a start.
+///
+/// The text, by `Display`, has the place of the problem and the fix. It shows no password of the configuration, because
+/// a name that may be a URL is replaced. If the problem is the error of a node of your own, the text has that error's
+/// words, but leaves out words that may be URLs.
 ///
 /// ```
 /// use redlock_runtime::Config;
@@ -23,19 +25,19 @@ use crate::text::ShownName;
 #[error("{text}")]
 #[non_exhaustive]
 pub struct Problem {
-    /// The kind, which says who can mend the problem.
+    /// The kind of the problem, which says who can fix it.
     pub kind: ProblemKind,
     /// The place in the configuration: `redlock.toml: line 4`, or the name of a variable. `None` if code set the value,
     /// or if a server or a function is at fault.
     pub place: Option<String>,
-    /// The names of the pools that are at fault; empty if no pool is.
+    /// The names of the pools that the problem concerns. Empty if it concerns none.
     pub pools: Vec<String>,
-    /// The name of the annotated function, or of the override, that is at fault.
+    /// The name of the annotated function, or of the override, that the problem concerns.
     pub site: Option<String>,
     text: String,
 }
 
-/// The kind of a problem, by who can mend it.
+/// The kind of a problem, by the people who can fix it.
 ///
 /// ```
 /// use redlock_runtime::error::{InitError, ProblemKind};
@@ -56,33 +58,33 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// The configuration file cannot be read, or is no TOML. Look at its mount and its permissions; a file that is just
-    /// being written can be read again.
+    /// The configuration file is unreadable, or is not valid TOML. Check its mount and its permissions. If something is
+    /// writing the file right now, read it again.
     Unreadable,
-    /// There is no such key or variable. Correct its name, or start the version of the program that knows it.
+    /// The name of a key or variable is unknown. Correct it, or start the version of the program that knows it.
     UnknownKey,
-    /// A value that is not allowed: of a key, of a variable, of a setter, or of an attribute if no
-    /// [place](Problem#structfield.place) is known. Correct the configuration or the program.
+    /// The value of a key, a variable or a setter is not allowed. If the [place](Problem#structfield.place) is `None`,
+    /// it may also be the value of an attribute. Correct the configuration or the program.
     InvalidValue,
-    /// No pool is configured. Give the program its configuration.
+    /// The configuration has no pool. Give the program its configuration.
     NoPools,
-    /// A name that is not the name of exactly one configured pool. Configure the pool, or correct the name.
+    /// A name fits no configured pool, or more than one. Configure the pool, or correct the name.
     UnknownPool,
-    /// An override whose name is not the name of exactly one function. Correct the name, or leave the override out of the
-    /// configuration of this program.
+    /// The name of an override fits no function, or more than one. Correct the name, or remove the override from this
+    /// program's configuration.
     UnknownSite,
-    /// A server that a lock cannot rely on: it evicts keys, is a replica, or is the server of two pools. Page whoever
-    /// runs the servers.
+    /// A lock cannot rely on this server: it evicts keys, is a replica, or serves two pools. Alert the people who run
+    /// the servers.
     RefusedServer,
-    /// The servers refuse the login, the database, the certificate, or commands that a function needs. Page whoever
-    /// keeps the passwords and ACLs; a start after that succeeds.
+    /// The servers refuse the login, the database, the certificate, or commands that a function needs. Alert the people
+    /// who manage the passwords and ACLs. Once they have corrected it, the program can start.
     Denied,
     /// The closure of [`Config::pool_node`](crate::Config::pool_node) failed. Try again if its own error says so.
     NodeNotMade,
-    /// The process has a registry already, or was forked from one that has. Correct the program: it calls
+    /// The process already has a registry, or was forked from one that has. Correct the program: it calls
     /// [`init`](crate::init()) twice, or in a child of the process that called it.
     AlreadyRunning,
-    /// The system has no thread for the library. Raise the limits of the process, or try again.
+    /// The system refused a thread for the library. Raise the limits of the process, or try again.
     NoThread,
 }
 
@@ -97,18 +99,18 @@ impl Problem {
         }
     }
 
-    /// Returns the problem of a value that is not allowed.
+    /// Creates the problem of a value that is not allowed.
     pub(crate) fn invalid(text: impl Into<String>) -> Self {
         Self::new(ProblemKind::InvalidValue, text)
     }
 
-    /// Returns the problem with `heading` before its text.
+    /// Puts `heading` before the text of the problem.
     pub(crate) fn under(mut self, heading: impl fmt::Display) -> Self {
         self.text.insert_str(0, &heading.to_string());
         self
     }
 
-    /// Returns the problem at a place of the configuration; `None` if code sets the value.
+    /// Sets the place of the problem in the configuration. `None` means that code set the value.
     pub(crate) fn at(mut self, place: impl Into<Option<String>>) -> Self {
         self.place = place.into();
         match self.place.clone() {
@@ -128,10 +130,10 @@ impl Problem {
         self
     }
 
-    /// Checks that there is no problem.
+    /// Succeeds if the list of problems is empty.
     ///
     /// # Errors
-    /// The error with all problems.
+    /// Returns the error with all problems.
     pub(crate) fn none_of<E>(all: Vec<Self>, error: fn(Vec<Self>) -> E) -> Result<(), E> {
         if all.is_empty() {
             Ok(())

@@ -1,4 +1,4 @@
-//! The response of a service to a lock error, which names no resource, holder, pool or node.
+//! The response of a service to a lock error. It names no resource, holder, pool or node.
 
 use std::time::Duration;
 
@@ -6,53 +6,46 @@ use redlock_core::node::Remaining;
 
 use super::{LockError, LockErrorKind};
 
-/// The advice if nothing tells when the lock is free.
+/// The time after which to retry, if it is unknown when the lock will be free.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The status of a refused caller, unless configured otherwise.
+/// The HTTP status for a caller that is refused because another holds the lock. The configuration may set a different
+/// one.
 pub(crate) const DEFAULT_CONTENDED_STATUS: u16 = 423;
 
 /// The sentence for a client whose request may succeed later.
 const NOT_NOW: &str = "The service cannot take this request right now. Try again later.";
 
 impl LockError {
-    /// Returns a sentence for the client of the service. It names no resource, no holder and no node, which
-    /// the text of the error does.
+    /// Returns a sentence for the client of the service. Unlike the text of the error, it names no resource, holder or
+    /// node.
     ///
-    /// The responses of the features `axum` and `actix` have it as their `detail`.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert_eq!(error.public_message(), "The service is not set up for this request.");
-    /// # }
-    /// ```
+    /// The responses of the features `axum` and `actix` use it as their `detail`.
     pub fn public_message(&self) -> &'static str {
         self.response().1
     }
 
-    /// Returns the status of an HTTP response: 423 if another caller holds the resource or a job ran already in
-    /// its period, or what [`Config::contended_status`](crate::Config::contended_status) says; 503 if the lock was lost,
-    /// and if the nodes or this process are not available; 500 if the program has to be mended.
+    /// Returns the status of an HTTP response:
     ///
-    /// The responses of the features `axum` and `actix` have this status.
+    /// * 423, or the configured [`Config::contended_status`](crate::Config::contended_status), if another caller holds
+    ///   the resource, or if a job ran already in its period;
+    /// * 503 if the lock was lost, or if the nodes or this process are unavailable;
+    /// * 500 if the program has a mistake.
     ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-    /// assert_eq!(error.http_status(), 500); // Nothing has called `init`.
-    /// # }
-    /// ```
+    /// The responses of the features `axum` and `actix` use this status.
     pub fn http_status(&self) -> u16 {
         self.response().0
     }
 
-    /// Returns the time after which a retry makes sense; `None` if a retry cannot help. If another caller holds the
-    /// lock: the remaining ttl of its key when the call was refused. If a job ran already: the rest of its
-    /// period. If a majority lacks nodes that [may have forgotten locks](crate::config::RestartCheck): the rest of
-    /// their quarantine. Otherwise, and if the remaining time is not known, a second.
+    /// Returns the time after which a retry makes sense. Returns `None` if a retry cannot help.
     ///
-    /// The responses of the features `axum` and `actix` have it as `Retry-After`, in whole seconds.
+    /// * If another caller holds the lock: the ttl that its key had left when the call was refused.
+    /// * If a job ran already: the rest of its period.
+    /// * If a majority lacks nodes that [may have forgotten locks](crate::config::RestartCheck): the rest of their
+    ///   quarantine.
+    /// * Otherwise, or if the remaining ttl is unknown: a second.
+    ///
+    /// The responses of the features `axum` and `actix` use it as `Retry-After`, in whole seconds.
     ///
     /// ```
     /// # async fn example(error: redlock_runtime::LockError) -> Result<(), redlock_runtime::LockError> {
@@ -67,10 +60,10 @@ impl LockError {
         self.response().2
     }
 
-    /// Returns the status, the sentence, and the time after which a retry makes sense.
+    /// Returns the status, the sentence for the client, and the time after which a retry makes sense.
     fn response(&self) -> (u16, &'static str, Option<Duration>) {
         let context = self.details.context.as_ref();
-        // A call without a registry is not refused because of a holder.
+        // Only calls with a registry can be refused because of a holder, so this default has no effect.
         let contended_status = context.map_or(DEFAULT_CONTENDED_STATUS, |it| it.contended_status);
         match self.kind() {
             LockErrorKind::Contended(contended) => (

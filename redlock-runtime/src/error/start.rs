@@ -1,11 +1,11 @@
-//! Why a configuration or a start was refused.
+//! The errors of a configuration and of a start.
 
 use std::fmt;
 
 use super::Problem;
 use crate::health::PoolHealth;
 
-/// Why [`init`](crate::init()) refused to start: every problem that was found, each with its kind and its fix.
+/// The error of [`init`](crate::init()) when it refuses to start. It has every problem, each with its kind and its fix.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -21,37 +21,20 @@ use crate::health::PoolHealth;
 pub struct InitError(pub(crate) Vec<Problem>);
 
 impl InitError {
-    /// Returns the problems, of which there is at least one.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # use redlock_runtime::{Config, Redlock};
-    /// use redlock_runtime::error::ProblemKind;
-    ///
-    /// let config = Config::new().pool("a", "memory://a").pool("b", "memory://a");
-    /// let refused = Redlock::start(config).await.unwrap_err();
-    /// for problem in refused.problems() {
-    ///     assert_eq!(problem.kind, ProblemKind::RefusedServer);
-    /// }
-    /// # }
-    /// ```
+    /// Returns all problems. There is at least one.
     pub fn problems(&self) -> &[Problem] {
         &self.0
     }
 }
 
-/// Why a configuration could not be read: every problem, with its kind, its place and its fix. Shows no password.
-///
-/// ```
-/// let refused = redlock_runtime::Config::from_toml("[waiting]\nmost = 3").unwrap_err();
-/// println!("{refused}");
-/// ```
+/// The error of a refused configuration. It has every problem, with its kind, its place and its fix, and shows no
+/// password.
 #[derive(Clone, thiserror::Error)]
 #[error("redlock's configuration: {}", joined(.0))]
 pub struct ConfigError(pub(crate) Vec<Problem>);
 
 impl ConfigError {
-    /// Returns the problems, of which there is at least one.
+    /// Returns all problems. There is at least one.
     ///
     /// ```
     /// use redlock_runtime::error::ProblemKind;
@@ -65,7 +48,7 @@ impl ConfigError {
     }
 }
 
-/// Returns the first problems as one text: a file of another kind is full of them.
+/// Returns the first problems as one text. A file of the wrong kind may have very many.
 fn joined(problems: &[Problem]) -> String {
     const MOST_PROBLEMS: usize = 12;
     let first = problems.iter().take(MOST_PROBLEMS).map(Problem::to_string);
@@ -76,19 +59,8 @@ fn joined(problems: &[Problem]) -> String {
     }
 }
 
-/// The reason why [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
-/// default pool that does not vote, with its reason.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # use redlock_runtime::{Config, Redlock};
-/// let nobody_listens = Config::new().pool("a", "redis://127.0.0.1:1");
-/// let redlock = Redlock::start(nobody_listens).await?;
-/// let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
-/// let expected = "not ready: 0 of 1 default pools vote, 1 needed; a: ";
-/// assert!(error.to_string().starts_with(expected), "{error}");
-/// # Ok(()) }
-/// ```
+/// The error of [`Redlock::ready`](crate::Redlock::ready) when it gives up. It names each default pool that does not
+/// vote, with the reason.
 #[derive(Clone, thiserror::Error)]
 #[error("not ready: {text}")]
 pub struct NotReady {
@@ -102,7 +74,7 @@ impl NotReady {
         Self { kind, text }
     }
 
-    /// Returns why locks cannot be expected, with the details.
+    /// Returns the kind of the error, with its details.
     ///
     /// ```
     /// use redlock_runtime::error::{NodeErrorKind, NotReady, NotReadyKind};
@@ -131,27 +103,12 @@ impl NotReady {
     }
 }
 
-/// Why locks cannot be expected.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # use redlock_runtime::{Config, Redlock, error::NotReadyKind};
-/// # let redlock = Redlock::start(Config::new().pool("a", "redis://127.0.0.1:1")).await?;
-/// let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
-/// match error.kind() {
-///     NotReadyKind::TooFewVotes(abstaining) => {
-///         for pool in abstaining {
-///             println!("{}: {:?}", pool.pool, pool.status);
-///         }
-///     }
-///     other => println!("end the program: {other:?}"),
-/// }
-/// # Ok(()) }
-/// ```
+/// The kind of a [`NotReady`] error.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NotReadyKind {
-    /// Too few default pools vote, because these abstain. The reason of each tells whether to wait on or to page somebody.
+    /// Too few default pools vote. These pools abstain. The reason of each tells whether to keep waiting or to alert
+    /// somebody.
     TooFewVotes(Vec<PoolHealth>),
     /// A shutdown has begun. End the program.
     ShuttingDown,

@@ -1,4 +1,4 @@
-//! For actix-web.
+//! Converts lock errors to responses of actix-web.
 
 use actix_web::body::EitherBody;
 use actix_web::error::InternalError;
@@ -11,18 +11,8 @@ use crate::attribute::handler_response::responder::IsResponse;
 use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
 use crate::error::LockError;
 
-/// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
-/// resource, 503 where the lock service or this process is not available, 500 otherwise.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// use actix_web::ResponseError;
-///
-/// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-/// // Nothing has called `init`: this is for the service to mend.
-/// assert_eq!(error.error_response().status(), 500);
-/// # }
-/// ```
+/// Answers with problem+json. The status is 423, or the configured one, with `Retry-After`, if another caller holds the
+/// resource. The status is 503 if the lock service or this process is unavailable, and 500 otherwise.
 impl ResponseError for LockError {
     fn status_code(&self) -> StatusCode {
         StatusCode::from_u16(self.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
@@ -43,7 +33,7 @@ fn reason_of(status: u16) -> Option<&'static str> {
     StatusCode::from_u16(status).ok()?.canonical_reason()
 }
 
-// Not what a person with another return type is looking for.
+// Without this attribute, rustc would suggest this type to people with other return types.
 #[diagnostic::do_not_recommend]
 impl FromLockError for HttpResponse {
     fn from_lock_error(error: LockError) -> Self {
@@ -51,15 +41,15 @@ impl FromLockError for HttpResponse {
     }
 }
 
-/// For functions that return `Result<_, HttpResponse>`.
+/// Converts the error for functions that return `Result<_, HttpResponse>`.
 impl From<LockError> for HttpResponse {
     fn from(error: LockError) -> Self {
         error.error_response()
     }
 }
 
-/// For handlers that return `Result<_, InternalError<String>>`: the status of the response, and its
-/// `detail` as text.
+/// Converts the error for handlers that return `Result<_, InternalError<String>>`. The result has the status of the
+/// response and its `detail` as text.
 ///
 /// ```
 /// use actix_web::error::InternalError;
@@ -81,7 +71,7 @@ impl From<LockError> for InternalError<String> {
     }
 }
 
-// For handlers that return `impl Responder`.
+// Wraps the handlers that return `impl Responder`.
 
 impl<F: Future<Output: Responder>> IsResponse for &Probe<F> {
     fn __redlock_choose(&self) -> AsHandlerResponse {

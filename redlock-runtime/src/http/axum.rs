@@ -1,4 +1,4 @@
-//! For axum.
+//! Converts lock errors to responses of axum.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -10,18 +10,8 @@ use crate::attribute::handler_response::into_response::IsResponse;
 use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
 use crate::error::LockError;
 
-/// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
-/// resource, 503 where the lock service or this process is not available, 500 otherwise.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// use axum::response::IntoResponse;
-///
-/// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-/// // Nothing has called `init`: this is for the service to mend.
-/// assert_eq!(error.into_response().status(), 500);
-/// # }
-/// ```
+/// Answers with problem+json. The status is 423, or the configured one, with `Retry-After`, if another caller holds the
+/// resource. The status is 503 if the lock service or this process is unavailable, and 500 otherwise.
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = ProblemJson::of(&self, reason_of);
@@ -40,7 +30,7 @@ fn reason_of(status: u16) -> Option<&'static str> {
     StatusCode::from_u16(status).ok()?.canonical_reason()
 }
 
-// Not what a person with another return type is looking for.
+// Without this attribute, rustc would suggest this type to people with other return types.
 #[diagnostic::do_not_recommend]
 impl FromLockError for Response {
     fn from_lock_error(error: LockError) -> Self {
@@ -48,7 +38,7 @@ impl FromLockError for Response {
     }
 }
 
-/// The services of axum cannot fail: a [lock around one](crate::tower) answers with a response.
+/// Makes a [lock around a service](crate::tower) answer with a response, because the services of axum cannot fail.
 #[cfg(feature = "tower")]
 #[diagnostic::do_not_recommend]
 impl FromLockError for Result<Response, std::convert::Infallible> {
@@ -57,15 +47,15 @@ impl FromLockError for Result<Response, std::convert::Infallible> {
     }
 }
 
-/// For handlers that return `Result<_, Response>`, and axum's own `Result`.
+/// Converts the error for handlers that return `Result<_, Response>`, and for axum's own `Result`.
 impl From<LockError> for Response {
     fn from(error: LockError) -> Self {
         error.into_response()
     }
 }
 
-/// For handlers that return `Result<_, StatusCode>`: the status of the response, without its body and
-/// its `Retry-After`.
+/// Converts the error for handlers that return `Result<_, StatusCode>`. The status is that of the response, but its
+/// body and its `Retry-After` are lost.
 ///
 /// ```
 /// use axum::http::StatusCode;
@@ -83,21 +73,8 @@ impl From<LockError> for StatusCode {
     }
 }
 
-/// For handlers that return `Result<_, (StatusCode, String)>`: the status of the response, and its
-/// `detail` as text.
-///
-/// ```
-/// use axum::http::StatusCode;
-/// use redlock_runtime::redlock;
-///
-/// #[redlock(resource = "order:{id}")]
-/// async fn charge(id: u64) -> Result<String, (StatusCode, String)> {
-///     if id == 0 {
-///         return Err((StatusCode::NOT_FOUND, "no such order".to_owned()));
-///     }
-///     Ok(format!("order {id} charged"))
-/// }
-/// ```
+/// Converts the error for handlers that return `Result<_, (StatusCode, String)>`. The result has the status of the
+/// response and its `detail` as text.
 impl From<LockError> for (StatusCode, String) {
     fn from(error: LockError) -> Self {
         let problem = ProblemJson::of(&error, reason_of);
@@ -109,7 +86,7 @@ fn status_of(error: &LockError) -> StatusCode {
     StatusCode::from_u16(error.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-// For handlers that return `impl IntoResponse`.
+// Wraps the handlers that return `impl IntoResponse`.
 
 impl<F: Future<Output: IntoResponse>> IsResponse for &Probe<F> {
     fn __redlock_choose(&self) -> AsHandlerResponse {

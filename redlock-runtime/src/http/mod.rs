@@ -1,4 +1,4 @@
-//! Lock errors as problem+json (RFC 9457).
+//! Converts lock errors to problem+json (RFC 9457).
 
 #[cfg(feature = "actix")]
 mod actix;
@@ -15,7 +15,7 @@ use crate::telemetry::kind_of;
 
 pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 
-/// The part of an error that an HTTP client may know. It names no resource, holder, pool or node.
+/// The part of an error that an HTTP client may see. It names no resource, holder, pool or node.
 pub(crate) struct ProblemJson {
     pub(crate) retry_after: Option<u64>,
     pub(crate) detail: &'static str,
@@ -23,12 +23,12 @@ pub(crate) struct ProblemJson {
 }
 
 impl ProblemJson {
-    /// Makes the problem of an error, and logs the error. `reason_of` is the framework's list of the phrases of statuses.
+    /// Builds the problem of an error, and logs the error. `reason_of` is the framework's list of status phrases.
     pub(crate) fn of(error: &LockError, reason_of: fn(u16) -> Option<&'static str>) -> Self {
         let (status, detail) = (error.http_status(), error.public_message());
-        // `about:blank` asks for the status's own phrase as the title.
+        // The type `about:blank` requires the phrase of the status as the title.
         let title = reason_of(status).unwrap_or("Not Available");
-        // Every text is a constant without characters that JSON has to escape.
+        // Each text is a constant, and has no characters that JSON must escape.
         let body = format!(
             r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}"}}"#
         );
@@ -42,8 +42,8 @@ impl ProblemJson {
     }
 }
 
-/// Logs an error that the service has to mend. The lock has logged all others already: with the nodes down, every
-/// request would log one more.
+/// Logs an error that is a mistake in the service. The lock has logged all other errors already. Another line for each
+/// request would be too much when the nodes are down.
 fn log_internal(error: &LockError) {
     if error.retry_after().is_some() {
         return;
@@ -58,7 +58,7 @@ fn log_internal(error: &LockError) {
     );
 }
 
-/// Returns whole seconds, at least one, as the header counts.
+/// Converts a time to whole seconds, at least one, as the header requires.
 fn seconds(after: Duration) -> u64 {
     (after.as_secs() + u64::from(after.subsec_nanos() > 0)).max(1)
 }

@@ -1,5 +1,5 @@
-//! A body under a lease. Nothing here is generic over the body, so this code is compiled once: the caller keeps the
-//! body, and lends a function that polls it for each poll.
+//! Polls a body under a lease. This code is compiled once, because it is not generic over the body: the caller keeps
+//! the body, and passes a function that polls it.
 
 use std::task::{Context, Poll, ready};
 
@@ -11,17 +11,17 @@ use super::chain::CallChain;
 use super::{Lease, LeaseEnd, RunStage};
 use crate::error::LockError;
 
-/// Watches the lease of a body, and keeps the body's place in the call chain.
+/// Watches the lease of a body, and keeps the place of the body in the call chain.
 pub(crate) struct BodyUnderLease {
     chain: CallChain,
     watch: BodyWatch,
 }
 
 impl BodyUnderLease {
-    /// Begins the body's time under the lease.
+    /// Marks the lease as one with a body, and starts to watch it.
     ///
     /// # Errors
-    /// [`Lost`](crate::error::LockErrorKind::Lost) if a shutdown is about to release the lease.
+    /// Returns [`Lost`](crate::error::LockErrorKind::Lost) if a shutdown is about to release the lease.
     pub(crate) fn begin(lease: &Lease) -> Result<Self, LockError> {
         if !lease.place.set_has_body() {
             let over = LeaseEnd::Revoked;
@@ -35,7 +35,7 @@ impl BodyUnderLease {
         })
     }
 
-    /// Polls the body, inside of the lease's span.
+    /// Polls the body inside the span of the lease.
     pub(crate) fn poll(
         &mut self,
         lease: &Lease,
@@ -44,7 +44,7 @@ impl BodyUnderLease {
     ) -> Poll<Result<(), LockError>> {
         let Self { chain, watch } = self;
         let poll = |context: &mut Context<'_>| {
-            // Set at the first poll, because a lease that is over by then has run no body.
+            // Set the stage at the first poll and not earlier. If the lease ends before that poll, no body has run.
             lease.set_stage(RunStage::InBody);
             let _entered = chain.enter();
             body(context)

@@ -1,7 +1,7 @@
 //! The call chain: the leases that are held above the running code.
 //!
-//! The chain follows the polls of the body, and not the thread or the task. Code that the body
-//! polls is below the body; a spawned task is not.
+//! The chain follows the polls of a body, not its thread or its task. Code that the body polls is below the body. A
+//! spawned task is not.
 
 use std::cell::RefCell;
 use std::iter::successors;
@@ -15,15 +15,16 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<ChainLink>>> = const { RefCell::new(None) };
 }
 
-/// A held lease, and the outer ones.
+/// A held lease in a chain, with a link to the lease above it.
 pub(crate) struct ChainLink {
     pub(crate) lease: LeaseHandle,
     pub(crate) above: Option<Arc<ChainLink>>,
 }
 
-/// Drops the links one by one, as a recursive drop takes stack for each link. Calls nest as deep as
-/// the stack of their polls allows. Futures that outlive the futures below which they began make
-/// longer chains.
+/// Drops the links one by one, because a recursive drop would take stack for each link.
+///
+/// The stack of the polls limits how deep calls nest. But a chain may be longer than that, if futures outlive the
+/// futures below which they began.
 impl Drop for ChainLink {
     fn drop(&mut self) {
         let mut above = self.above.take();
@@ -33,28 +34,26 @@ impl Drop for ChainLink {
     }
 }
 
-/// Returns the innermost link of the running code.
+/// Returns the link of the innermost body around the running code.
 pub(crate) fn innermost() -> Option<Arc<ChainLink>> {
-    // At the end of the thread there is no chain.
+    // A thread that is ending has no chain.
     CURRENT.try_with(|it| it.borrow().clone()).ok().flatten()
 }
 
-/// Walks from a link to the outermost one.
+/// Walks from a link outwards to the outermost one.
 pub(crate) fn outwards(
     innermost: Option<&Arc<ChainLink>>,
 ) -> impl Iterator<Item = &Arc<ChainLink>> {
     successors(innermost, |link| link.above.as_ref())
 }
 
-/// Returns the lease of the innermost body around the calling code. `None` outside of any body.
+/// Returns the lease of the innermost body around the calling code. Returns `None` outside of all bodies.
 ///
-/// The handle may be kept. After the end of the lease it has no effect.
+/// The handle may be kept. It has no effect after the end of the lease.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let body = async {
 ///     let lease = redlock_runtime::current_lease().expect("a lease is held above");
 ///     assert_eq!(lease.resource().to_string(), "order:42");
@@ -67,19 +66,8 @@ pub fn current_lease() -> Option<LeaseHandle> {
     innermost().map(|link| link.lease.clone())
 }
 
-/// True if the calling code runs below a body that holds all of `resource` and whose lease is still
-/// valid. The name is the value of the attribute's `resource`, without the key prefix.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let body = async { redlock_runtime::is_held("order:42") };
-/// assert!(redlock_runtime::lock("order:42").run(body).await?);
-/// assert!(!redlock_runtime::is_held("order:42"));
-/// # Ok(()) }
-/// ```
+/// True if the calling code is below a body that holds all of `resource` with a valid lease. `resource` is a value as
+/// in the attribute, without the key prefix.
 pub fn is_held(resource: impl Into<Resource>) -> bool {
     holds(&resource.into())
 }
@@ -101,7 +89,7 @@ fn held() -> Vec<LeaseHandle> {
     leases.filter(|lease| !lease.is_over()).cloned().collect()
 }
 
-/// Makes sure that a caller holds the lock on which this code relies.
+/// Panics unless a caller holds the lock that this code relies on.
 ///
 /// # Example: a function that must not be called without the lock
 /// ```
@@ -125,8 +113,7 @@ fn held() -> Vec<LeaseHandle> {
 /// ```
 ///
 /// # Panics
-/// If [`is_held`] returns false: no body above the calling code holds all of `resource`, or its
-/// lease is over.
+/// Panics if [`is_held`] returns false: no body above the calling code holds all of `resource`, or its lease is over.
 #[track_caller]
 pub fn assert_held(resource: impl Into<Resource>) {
     let resource = resource.into();
@@ -144,7 +131,7 @@ pub fn assert_held(resource: impl Into<Resource>) {
 
 /// The call chain of one body: its lease, and the leases above it.
 pub(crate) struct CallChain {
-    /// While the body is polled, the chain that was current before.
+    /// The body's own chain. During a poll of the body, the chain that was current before.
     link: Option<Arc<ChainLink>>,
 }
 
@@ -164,7 +151,7 @@ impl CallChain {
     }
 }
 
-/// Restores the chain that was current before, also when the body panics.
+/// Restores the previous chain on drop, even if the body panics.
 #[must_use]
 pub(crate) struct ChainGuard<'a>(&'a mut Option<Arc<ChainLink>>);
 
@@ -175,6 +162,6 @@ impl Drop for ChainGuard<'_> {
 }
 
 fn exchange(link: &mut Option<Arc<ChainLink>>) {
-    // At the end of the thread there is no chain.
+    // A thread that is ending has no chain.
     let _ = CURRENT.try_with(|current| std::mem::swap(&mut *current.borrow_mut(), link));
 }

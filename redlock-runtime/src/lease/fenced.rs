@@ -1,16 +1,16 @@
-//! Leases that have a fencing token by their type. Code that has a [`Fenced`] lease needs no answer to a missing token.
+//! Leases whose type guarantees a fencing token, so that no code has to handle a missing token.
 
 use std::ops::Deref;
 
 use super::{FencingToken, Lease, LeaseHandle};
 
-/// A lease with its fencing token: `Fenced<Lease>` holds the lock, and `Fenced<LeaseHandle>` only observes it.
+/// A lease with its fencing token. `Fenced<Lease>` holds the lock, and `Fenced<LeaseHandle>` only observes it.
 ///
-/// The attribute's `guard` is a `Fenced<Lease>` if the attribute has the literal `fencing = true`, and
-/// [`LockBuilder::fencing`](crate::LockBuilder::fencing) acquires one. Where fencing is decided at run time,
-/// [`LeaseHandle::fenced`] tells.
+/// The attribute's `guard` is a `Fenced<Lease>` if the attribute has the literal `fencing = true`.
+/// [`LockBuilder::fencing`](crate::LockBuilder::fencing) acquires one, too. If fencing is decided at run time,
+/// [`LeaseHandle::fenced`] returns one if there is a token.
 ///
-/// Dereferences to the lease, so a function that takes a `&LeaseHandle` takes it too.
+/// A fenced lease dereferences to the lease, so a function that takes a `&LeaseHandle` accepts it.
 ///
 /// ```
 /// use redlock_runtime::{Fenced, LeaseHandle, LockError, redlock};
@@ -39,17 +39,6 @@ impl<L> Fenced<L> {
     /// Returns the lock's fencing token. Send it to the store with every write. A store that refuses tokens below the
     /// highest it has seen is safe from a holder that was paused past the end of its lease. An extension does not
     /// change the token.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
-    /// println!("UPDATE … WHERE fence <= {}", lease.fencing_token().as_i64());
-    /// # lease.release().await;
-    /// # Ok(()) }
-    /// ```
     pub fn fencing_token(&self) -> FencingToken {
         self.token
     }
@@ -64,7 +53,7 @@ impl<L> Deref for Fenced<L> {
 }
 
 impl Fenced<Lease> {
-    /// Returns the lease with its fencing token, or the lease alone if it has none.
+    /// Returns the lease with its fencing token. Returns the bare lease if it has none.
     #[allow(clippy::result_large_err, reason = "a lease comes out either way")]
     pub(crate) fn of(lease: Lease) -> Result<Self, Lease> {
         match lease.core.fencing_token() {
@@ -79,18 +68,6 @@ impl Fenced<Lease> {
     }
 
     /// Returns a handle to keep or pass on.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
-    /// let handle = lease.handle();
-    /// lease.release().await;
-    /// println!("{} of a lease that is over", handle.fencing_token());
-    /// # Ok(()) }
-    /// ```
     pub fn handle(&self) -> Fenced<LeaseHandle> {
         let (lease, token) = (self.lease.handle(), self.token);
         Fenced { lease, token }
@@ -98,25 +75,14 @@ impl Fenced<Lease> {
 
     /// Releases the lock as [`Lease::release`] does.
     ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").fencing().acquire().await?;
-    /// lease.release().await;
-    /// assert_eq!(redlock.registry().held_count(), 0);
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Cancellation
-    /// As [`Lease::release`].
+    /// Dropping the future has the same effect as for [`Lease::release`].
     pub async fn release(self) {
         self.lease.release().await;
     }
 }
 
-/// Explains, in the error of a call that [`LeaseHandle`] refuses, what gives a lease its token by type.
+/// Lets the compiler explain, when it refuses a call on [`LeaseHandle`], how a lease gets its token by type.
 #[diagnostic::on_unimplemented(
     message = "this lease may have no fencing token",
     label = "its type does not say that it is fenced",
@@ -128,15 +94,13 @@ pub trait HasFencingToken {}
 impl<L> HasFencingToken for Fenced<L> {}
 
 impl LeaseHandle {
-    /// Returns the lease with its fencing token, if it has one. It is for code whose lock is not fenced by type: below
-    /// [`current_lease`](crate::current_lease), with an expression as `fencing`, or with
+    /// Returns the lease with its fencing token, if it has one. Use it if the type of the lease does not guarantee a
+    /// token: for [`current_lease`](crate::current_lease), for an expression as `fencing`, or with
     /// [`LockOptions`](crate::parameters::LockOptions).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let body = async {
     ///     let lease = redlock_runtime::current_lease().expect("a lease is held above");
     ///     match lease.fenced() {
@@ -152,8 +116,8 @@ impl LeaseHandle {
         Some(Fenced { lease, token })
     }
 
-    /// Refuses, at compile time, a call on a lease whose type does not say that it is fenced. The lifetime defers the
-    /// refusal from here to the call.
+    /// Turns a call on a lease whose type has no token into a compile error. The lifetime moves the error from here to
+    /// the call.
     #[doc(hidden)]
     pub fn fencing_token(&self) -> FencingToken
     where

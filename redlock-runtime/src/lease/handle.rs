@@ -1,4 +1,4 @@
-//! A handle of a lease, for its holder and for others.
+//! Handles of leases, for the holder and for other code.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use redlock_core::error::LeaseEnd;
 use redlock_core::request::Note;
 
 use crate::error::{LockError, LockErrorKind, RegistryContext};
-use crate::parameters::{Mode, check_ttl};
+use crate::parameters::{Kind, check_ttl};
 use crate::site::Site;
 
-/// Observes a lease, and extends it. A clone may be kept: after the end of the lease it has no effect.
+/// Observes a lease, and extends it. A clone may be kept, because it has no effect after the end of the lease.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,137 +35,53 @@ pub struct LeaseHandle {
 }
 
 impl LeaseHandle {
-    /// Returns the annotated function of the lease, or the place of the call of [`lock`](crate::lock()).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert_eq!(lease.site().file(), file!());
-    /// # Ok(()) }
-    /// ```
+    /// Returns the annotated function of the lease, or the place in the source that called [`lock`](crate::lock()).
     pub fn site(&self) -> &'static Site {
         self.site
     }
 
     /// Returns the resource without the configured key prefix.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert_eq!(lease.resource().to_string(), "order:42");
-    /// # Ok(()) }
-    /// ```
     pub fn resource(&self) -> &Resource {
         self.core.resource()
     }
 
-    /// Returns the time for which the lock is certainly ours; zero after the lease's end.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert!(lease.validity() > std::time::Duration::from_secs(50));
-    /// # Ok(()) }
-    /// ```
+    /// Returns the time for which the lock is certainly held. Zero after the end of the lease.
     pub fn validity(&self) -> Duration {
         self.core.validity()
     }
 
     /// Returns the time since the winning attempt began.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert!(lease.held_for() < std::time::Duration::from_secs(60));
-    /// # Ok(()) }
-    /// ```
     pub fn held_for(&self) -> Duration {
         self.core.held_for()
     }
 
     /// Returns a few digits of the owner token, for logs.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// println!("owner token {}…", lease.token_id());
-    /// # Ok(()) }
-    /// ```
     pub fn token_id(&self) -> &str {
         self.core.token_id()
     }
 
-    /// Returns the [note](crate::LockBuilder::note) that stands on the nodes. A call that shares the lock has the note
-    /// of the first holder.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").note("refund").acquire().await?;
-    /// assert_eq!(lease.note().expect("a note").as_str(), "refund");
-    /// # Ok(()) }
-    /// ```
+    /// Returns the [note](crate::LockBuilder::note) on the nodes. A call that shares the lock gets the note of the
+    /// first holder.
     pub fn note(&self) -> Option<Note> {
         self.core.note()
     }
 
-    /// Returns the number of the lease's permit, from 0 to `permits` − 1. Each live holder of the resource has
-    /// another one. `None` for a lock without `permits`.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("workers").permits(4).acquire().await?;
-    /// println!("this is worker {} of 4", lease.permit().expect("`permits` was asked for"));
-    /// # Ok(()) }
-    /// ```
+    /// Returns the number of the lease's permit, from 0 to `permits` − 1. Each live holder of the resource has a
+    /// different number. `None` for a lock without `permits`.
     pub fn permit(&self) -> Option<u16> {
         self.core.permit()
     }
 
-    /// Returns the mode of the holder: reading or writing. `None` for a lock without a mode.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// use redlock_runtime::parameters::Mode;
-    ///
-    /// let lease = redlock_runtime::lock("report:7").mode(Mode::Read).acquire().await?;
-    /// assert_eq!(lease.mode(), Some(Mode::Read));
-    /// # Ok(()) }
-    /// ```
-    pub fn mode(&self) -> Option<Mode> {
-        Mode::of(self.core.kind())
+    /// Returns the kind of the lock.
+    pub fn kind(&self) -> Kind {
+        self.core.kind()
     }
 
-    /// Lets the lock live for at least `ttl` from now. Never shortens it.
+    /// Extends the lock so that it lives for at least `ttl` from now. The call never shortens it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// use std::time::Duration;
     ///
     /// let lease = redlock_runtime::lock("order:42").ttl(Duration::from_secs(10)).acquire().await?;
@@ -175,12 +91,11 @@ impl LeaseHandle {
     /// ```
     ///
     /// # Errors
-    /// [`LockErrorKind::Lost`] if the lease is over; [`LockErrorKind::Unavailable`] if no majority
-    /// answered, in which case the old deadline still holds; [`LockErrorKind::Invalid`] for a ttl
-    /// outside the limits.
+    /// Returns [`LockErrorKind::Lost`] if the lease is over, and [`LockErrorKind::Invalid`] for a ttl outside of the
+    /// limits. If no majority answered, it returns [`LockErrorKind::Unavailable`], and the old deadline still holds.
     ///
     /// # Cancellation
-    /// Dropping the future leaves the old deadline standing.
+    /// If the future is dropped, the old deadline still holds.
     pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
         let checked = check_ttl(ttl, self.context.max_ttl);
         checked.map_err(|invalid| self.error(LockErrorKind::Invalid(invalid)))?;
@@ -192,9 +107,7 @@ impl LeaseHandle {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// let handle = lease.handle();
     /// lease.release().await;
@@ -210,9 +123,9 @@ impl LeaseHandle {
 
     /// Waits until the lease is about to end, so that its holder can finish.
     ///
-    /// Then less than a third of the last granted validity is left, the lease is over, or this process begins to
-    /// shut down.
-    /// For a renewed lease this is when the lease has its last validity, or when renewals fail.
+    /// The future completes when less than a third of the last granted validity is left, when the lease is over, or
+    /// when this process begins to shut down. A renewed lease is about to end when its renewals fail, or when
+    /// `max_hold` leaves no time for another one.
     ///
     /// ```
     /// # async fn example(lease: &redlock_runtime::LeaseHandle, mut work: impl AsyncFnMut()) {

@@ -1,5 +1,5 @@
-//! The lease of applications: [`Lease`] holds the lock, and a [`LeaseHandle`] only observes it. A [`Fenced`] one has a
-//! fencing token.
+//! The leases of applications. A [`Lease`] holds the lock, and a [`LeaseHandle`] only observes it. A [`Fenced`] lease
+//! has a fencing token.
 
 mod body;
 pub(crate) mod chain;
@@ -28,16 +28,14 @@ use crate::registry::held::HeldPlace;
 use crate::site::Site;
 use crate::telemetry::{HoldTelemetry, figure};
 
-/// A held lock. Dropping it sends the release to every node without waiting;
-/// [`release`](Self::release) waits until the next holder could win.
+/// A held lock. Dropping it sends the release to every node at once, and does not wait. [`release`](Self::release)
+/// waits until the next holder could win.
 ///
-/// Dereferences to its [`LeaseHandle`].
+/// A lease dereferences to its [`LeaseHandle`].
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let lease = redlock_runtime::lock("order:42").acquire().await?;
 /// println!("{} for {:?} more", lease.resource(), lease.validity());
 /// lease.release().await;
@@ -53,15 +51,15 @@ pub struct Lease {
     place: HeldPlace,
 }
 
-/// The parameters that matter to a held lease.
+/// The parameters that a held lease needs.
 #[derive(Clone, Copy)]
 pub(crate) struct LeasePolicy {
     pub(crate) on_lost: OnLost,
-    /// The runs that the nodes remember, if the lock has a period.
+    /// The runs that the nodes have to remember, if the lock has a period.
     pub(crate) remember: Option<Remember>,
 }
 
-/// A lease before its release, and how far the run under it has come.
+/// A lease before its release, with the stage of the run under it.
 struct Unreleased {
     core: redlock_core::Lease,
     stage: RunStage,
@@ -69,13 +67,13 @@ struct Unreleased {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunStage {
-    /// The body waits for its first poll.
+    /// The body has not been polled yet.
     NotBegun,
-    /// The lease has no body: its run began at once.
+    /// The lease has no body, so its run began at once.
     Bare,
     InBody,
     Returned,
-    EndedWell,
+    Succeeded,
 }
 
 impl Lease {
@@ -112,9 +110,9 @@ impl Lease {
         }
     }
 
-    /// Marks the run under the lease as one that ended well. Call it before the release.
+    /// Marks the run under the lease as a success, before the release.
     pub(crate) fn mark_success(&self) {
-        self.set_stage(RunStage::EndedWell);
+        self.set_stage(RunStage::Succeeded);
     }
 
     /// Returns the span in which a body runs.
@@ -122,13 +120,11 @@ impl Lease {
         &self.holding.span
     }
 
-    /// Returns a handle to keep or pass on.
+    /// Returns a handle to keep or to pass on.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// let handle = lease.handle();
     /// tokio::spawn(async move { println!("lost: {}", handle.lost().await) });
@@ -139,26 +135,15 @@ impl Lease {
         self.handle.clone()
     }
 
-    /// Releases the lock, unless another call still shares it. Waits until a majority of the nodes
-    /// is known to have let go of the lock, for at most the node timeout. Never fails: a node that
-    /// cannot be reached frees the lock at the ttl.
+    /// Releases the lock, unless another call still shares it. Waits until a majority of the nodes has certainly
+    /// released it, for at most the node timeout. This never fails, because an unreachable node frees the lock at the
+    /// ttl.
     ///
-    /// With [`once_per`](crate::parameters::LockOptions::once_per), a lease that is released is a run that
-    /// ended well, and a lease that is dropped a run that did not.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// lease.release().await;
-    /// assert_eq!(redlock.registry().held_count(), 0);
-    /// # Ok(()) }
-    /// ```
+    /// With [`once_per`](crate::parameters::LockOptions::once_per), a lease that is released counts as a successful
+    /// run, and a lease that is dropped as a failed one.
     ///
     /// # Cancellation
-    /// The release is sent at the first poll, or when the future is dropped before it.
+    /// The release is sent at the first poll, or when the future is dropped before that.
     pub async fn release(self) {
         self.mark_success();
         if let Some(core) = self.take_for_release() {
@@ -166,17 +151,17 @@ impl Lease {
         }
     }
 
-    /// Takes out what is left to release, if anything. [`report_release`](Self::report_release) takes the outcome of
-    /// that release.
+    /// Takes the core lease, unless its release was sent already. Pass the outcome of the release to
+    /// [`report_release`](Self::report_release).
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
-        // In a forked process the lock is the parent's.
+        // In a forked process the lock belongs to the parent.
         let Unreleased { mut core, stage } =
             (!is_forked()).then(|| self.unreleased.lock().take())??;
         self.holding.end(&core, stage == RunStage::InBody);
         let is_remembered = match self.policy.remember {
             None => false,
-            // After the lease's end, another process may have run.
-            Some(Remember::Success) => stage == RunStage::EndedWell && core.over().is_none(),
+            // If the lease ended earlier, another process may have run the job since.
+            Some(Remember::Success) => stage == RunStage::Succeeded && core.over().is_none(),
             Some(Remember::EveryRun) => stage != RunStage::NotBegun,
         };
         if is_remembered {
@@ -204,8 +189,8 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // The release is sent first and the place in the table dropped next. So a shutdown that finds the table empty
-        // finds all releases sent.
+        // The release is sent first, and the place in the table is dropped next. So when a shutdown finds the table
+        // empty, all releases have been sent.
         drop(self.take_for_release());
     }
 }

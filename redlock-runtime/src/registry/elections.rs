@@ -1,4 +1,4 @@
-//! Lists the elections in which this process stands.
+//! The list of elections in which this process stands.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,18 +10,7 @@ use redlock_core::lease::FencingToken;
 
 use crate::site::Site;
 
-/// An election in which this process stands: a [`run`](crate::election::Election::run) that goes on.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// for election in redlock.registry().elections() {
-///     println!("{}: leading for {:?}", election.resource, election.leading_for);
-/// }
-/// # Ok(()) }
-/// ```
+/// An election in which this process stands, while [`run`](crate::election::Election::run) is in progress.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Candidacy {
@@ -29,9 +18,9 @@ pub struct Candidacy {
     pub resource: Resource,
     /// The name of the election, and its place in the source.
     pub site: &'static Site,
-    /// The text that watches are told while this candidate leads.
+    /// The text that watches show while this candidate leads.
     pub value: Option<String>,
-    /// The time since the present term began; `None` if this candidate does not lead.
+    /// The time since the present term began. `None` if this candidate does not lead.
     pub leading_for: Option<Duration>,
     /// The fencing token of the present term.
     pub fencing_token: Option<FencingToken>,
@@ -39,7 +28,7 @@ pub struct Candidacy {
     pub(crate) began: Option<Moment>,
 }
 
-/// The candidacies of one registry by number, in the order in which they began.
+/// The candidacies of one registry, numbered in the order in which they began.
 #[derive(Default)]
 pub(crate) struct Elections(Mutex<BTreeMap<u64, Candidacy>>);
 
@@ -53,12 +42,12 @@ impl Elections {
         number
     }
 
-    /// Removes a candidacy.
+    /// Removes a candidacy from the list.
     pub(crate) fn leave(&self, number: u64) {
         self.0.lock().remove(&number);
     }
 
-    /// Sets the beginning and the token of a candidacy's present term. `None` ends the term.
+    /// Sets when a candidacy's present term began, and its fencing token. `None` ends the term.
     pub(crate) fn set_term(
         &self,
         number: u64,

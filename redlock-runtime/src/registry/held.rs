@@ -11,16 +11,16 @@ use tokio::sync::{Notify, SetOnce};
 use super::held_lease::HeldLease;
 use super::pools::pool_names_of;
 use crate::error::HolderHere;
-use crate::parameters::Mode;
 use crate::site::Site;
 
-/// The held leases of one registry, under one mutex. Reading a lease under it locks the lease, or its line.
+/// The held leases of one registry, under one mutex. Reading a lease under this mutex also locks the lease, or its
+/// line.
 #[derive(Default)]
 pub(crate) struct HeldTable {
     state: Mutex<HeldState>,
-    /// Set when the gate closes.
+    /// Set when the gate closes, at the beginning of a shutdown.
     pub(crate) closed: SetOnce<()>,
-    /// Tells the shutdown that an entry or an acquisition has gone, or that an entry came late.
+    /// Wakes the shutdown when an entry or an acquisition is gone, or when an entry is added after the gate closed.
     changed: Notify,
 }
 
@@ -28,34 +28,36 @@ pub(crate) struct HeldTable {
 struct HeldState {
     next_id: u64,
     entries: BTreeMap<u64, HeldEntry>,
-    /// The number of acquisitions that may have something on the nodes and are no entry yet.
+    /// The number of acquisitions in flight. They may already have keys on the nodes, but have no entry yet.
     under_way: usize,
-    /// The entries that left since the gate closed, as they were then: the shutdown reports them.
+    /// The entries that left the table after the gate closed, as they were when they left. The shutdown reports them.
     departed: Vec<HeldLease>,
 }
 
-/// A held lease.
+/// A held lease in the table.
 #[derive(Clone)]
 pub(crate) struct HeldEntry {
     pub(crate) site: &'static Site,
     pub(crate) lease: LeaseHandle,
-    /// True if a body runs under the lease. The body is cancelled before the lease is released.
+    /// True if a body runs under the lease. The shutdown cancels a body before it releases the lease.
     pub(crate) has_body: bool,
-    /// True if the shutdown is about to release the lease: no body may begin under it.
+    /// True once the shutdown is about to release the lease. No body may begin from then on.
     is_revoked: bool,
 }
 
-/// A place in the table. Dropping it takes the lease out.
+/// The place of a lease in the table. Dropping the place removes the lease from the table.
 pub(crate) struct HeldPlace {
     table: Arc<HeldTable>,
     id: u64,
-    /// True if a body was to run under the lease from the beginning.
+    /// True if the lease was acquired for a body.
     pub(crate) had_body: bool,
 }
 
 impl HeldTable {
-    /// Counts an acquisition that begins, unless the gate has closed. `is_below` is as for [`enter`](Self::enter). The
-    /// shutdown waits until the acquisition has ended in any way.
+    /// Counts an acquisition that begins. Returns `None` if the gate has closed. `is_below` is as for
+    /// [`enter`](Self::enter).
+    ///
+    /// The shutdown waits until the acquisition ends, in whichever way.
     pub(crate) fn begin_acquisition(
         self: &Arc<Self>,
         is_below: bool,
@@ -68,8 +70,10 @@ impl HeldTable {
         Some(AcquisitionUnderWay(Arc::clone(self)))
     }
 
-    /// Enters a lease, unless the gate has closed. `is_below` lets a call pass that runs below a
-    /// lease in the table: the call belongs to work that the shutdown waits for.
+    /// Enters a lease into the table. Returns `None` if the gate has closed.
+    ///
+    /// `is_below` says that the call runs below a lease in the table. Such a call passes a closed gate, because the
+    /// shutdown waits for the work that the call belongs to.
     pub(crate) fn enter(self: &Arc<Self>, entry: HeldEntry, is_below: bool) -> Option<HeldPlace> {
         let mut state = self.state.lock();
         let is_closed = self.closed.initialized();
@@ -84,7 +88,7 @@ impl HeldTable {
         drop(state);
         if let Some(lease) = late {
             self.changed.notify_waiters();
-            // Called outside of the mutex: it wakes the tasks that wait for the lease.
+            // Announce outside of the mutex, because this wakes the tasks that wait for the lease.
             announce_shutdown(&lease);
         }
         Some(HeldPlace {
@@ -94,17 +98,18 @@ impl HeldTable {
         })
     }
 
-    /// Refuses further acquisitions, and tells all holders to finish.
+    /// Closes the gate to new acquisitions, and tells all holders to finish.
     pub(crate) fn close(&self) {
-        // An error says that it has closed before.
+        // An error means that the gate was closed before.
         let _ = self.closed.set(());
-        // A caller that found the gate open is counted, or in the table, before the mutex is free.
+        // Callers check the gate under the mutex. So a caller that found the gate open is counted, or has an entry,
+        // before `entries` gets the mutex.
         for entry in self.entries() {
             announce_shutdown(&entry.lease);
         }
     }
 
-    /// Waits until nothing is held and no acquisition is in progress.
+    /// Waits until the table is empty and no acquisition is in flight.
     pub(crate) async fn wait_until_empty(&self) {
         loop {
             let changed = self.changed.notified();
@@ -118,8 +123,8 @@ impl HeldTable {
         }
     }
 
-    /// Cancels every body, also bodies that begin meanwhile. Waits until no body is left and no
-    /// acquisition is in progress.
+    /// Cancels every body, including bodies that begin during this call. Waits until all bodies and all acquisitions in
+    /// flight have ended.
     pub(crate) async fn cancel_bodies(&self) {
         loop {
             let changed = self.changed.notified();
@@ -128,7 +133,7 @@ impl HeldTable {
             if entries.is_empty() && self.under_way() == 0 {
                 return;
             }
-            // Called outside of the mutex: it wakes the bodies up.
+            // Revoke outside of the mutex, because this wakes the bodies.
             for entry in entries {
                 revoke(&entry.lease);
             }
@@ -136,8 +141,9 @@ impl HeldTable {
         }
     }
 
-    /// Revokes the leases without a body, except those that share their lock with a body. No body begins under a
-    /// revoked lease, because it is about to be released.
+    /// Revokes the leases without a body, and returns them. A lease that shares its lock with a body is left out.
+    ///
+    /// The caller releases the revoked leases, so no body may begin under them.
     pub(crate) fn revoke_bare(&self) -> Vec<HeldEntry> {
         let mut state = self.state.lock();
         let bodies = state.entries.values().filter(|entry| entry.has_body);
@@ -153,7 +159,7 @@ impl HeldTable {
         .collect()
     }
 
-    /// Returns the number of acquisitions that have begun and not ended.
+    /// Returns the number of acquisitions in flight.
     pub(crate) fn under_way(&self) -> usize {
         self.state.lock().under_way
     }
@@ -166,7 +172,7 @@ impl HeldTable {
         self.state.lock().entries.values().cloned().collect()
     }
 
-    /// Returns the holder of a valid lease on one of the names and nodes, if there is one.
+    /// Returns a holder in this process that has a valid lease on one of the names and one of the nodes.
     pub(crate) fn holder_of(&self, resource: &Resource, nodes: &NodeSet) -> Option<HolderHere> {
         let state = self.state.lock();
         let is_wanted = |name: &[u8]| resource.names().any(|other| other == name);
@@ -183,7 +189,7 @@ impl HeldTable {
         })
     }
 
-    /// Counts, for each node, the leases that are held without a grant of the node that counts.
+    /// Counts, for each node, the held leases that lack a valid grant from that node.
     pub(crate) fn leases_without_grant(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for entry in self.entries() {
@@ -194,7 +200,7 @@ impl HeldTable {
         counts
     }
 
-    /// Takes out the entries that left since the gate closed, or since the last call of this method.
+    /// Takes the entries that left the table after the gate closed, or since the last call of this method.
     pub(crate) fn take_departed(&self) -> Vec<HeldLease> {
         std::mem::take(&mut self.state.lock().departed)
     }
@@ -221,7 +227,7 @@ impl HeldEntry {
             extensions: self.lease.extensions(),
             fencing_token: self.lease.fencing_token(),
             permit: self.lease.permit(),
-            mode: Mode::of(self.lease.kind()),
+            kind: self.lease.kind(),
             token_id: self.lease.token_id().to_owned(),
             note: self.lease.note(),
             pools: pool_names_of(self.lease.nodes()),
@@ -233,11 +239,11 @@ impl HeldEntry {
 }
 
 impl HeldPlace {
-    /// Notes that a body runs under the lease from here on. False if it may not run, because the lease is about to be
-    /// released.
+    /// Marks the lease as one with a body from now on. Returns false if no body may begin, because the lease is about
+    /// to be released.
     pub(crate) fn set_has_body(&self) -> bool {
         if self.had_body {
-            // Such a lease is never about to be released while its holder is there.
+            // The shutdown revokes only leases without a body, so this body may begin.
             return true;
         }
         match self.table.state.lock().entries.get_mut(&self.id) {
@@ -262,15 +268,15 @@ impl Drop for HeldPlace {
             if let Some(entry) = entry.as_ref().filter(|_| self.table.closed.initialized()) {
                 state.departed.push(entry.describe());
             }
-            // Dropped outside of the mutex: the last handle of a claim sends its release.
+            // Drop the entry outside of the mutex: the last handle of a claim sends its release.
             entry
         };
         self.table.changed.notify_waiters();
     }
 }
 
-/// An acquisition that has begun. Its drop says that the acquisition left nothing on the nodes
-/// without a sent release, or that it became an entry.
+/// An acquisition in flight. When it is dropped, the acquisition has an entry, or a release was sent for everything
+/// that it may have left on the nodes.
 pub(crate) struct AcquisitionUnderWay(Arc<HeldTable>);
 
 impl Drop for AcquisitionUnderWay {
@@ -315,13 +321,13 @@ mod tests {
         table.close();
         assert!(table.begin_acquisition(false).is_none());
         assert!(table.enter(entry(&lease), false).is_none());
-        // Below a lease that is held, it is part of what the shutdown waits for.
+        // A call below a held lease is part of the work that the shutdown waits for.
         let below = table.enter(entry(&other), true).unwrap();
         let joined = table.enter(entry(&other), true).unwrap();
         assert_eq!(table.entries().len(), 3);
 
-        // A lease that is about to be released runs no body any longer. A lease that runs a body is
-        // not released, nor is any share of its lock.
+        // No body begins under a lease that is about to be released. A lease with a body is kept, and so is each share
+        // of its lock.
         assert!(below.set_has_body());
         assert_eq!(table.revoke_bare().len(), 1);
         assert!(!before.set_has_body());

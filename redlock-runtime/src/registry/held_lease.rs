@@ -1,4 +1,4 @@
-//! A held lease, as reports show it.
+//! The public report of a held lease.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,16 +6,14 @@ use redlock_core::Resource;
 use redlock_core::lease::FencingToken;
 use redlock_core::request::Note;
 
-use crate::parameters::Mode;
+use crate::parameters::Kind;
 use crate::site::Site;
 
 /// A lease that is held right now.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let _lease = redlock_runtime::lock("order:42").acquire().await?;
 /// for held in redlock.registry().held() {
 ///     println!("{} on {} for {:?}", held.resource, held.pools.join(", "), held.held_for);
@@ -25,9 +23,9 @@ use crate::site::Site;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HeldLease {
-    /// What is locked.
+    /// The resource that is locked.
     pub resource: Resource,
-    /// The annotated function, or the place of the call of [`lock`](crate::lock()).
+    /// The annotated function, or the place in the source that called [`lock`](crate::lock()).
     pub site: &'static Site,
     /// When the holder got the lease, by this host's wall clock.
     pub since: SystemTime,
@@ -41,26 +39,27 @@ pub struct HeldLease {
     pub extensions: u32,
     /// The fencing token of the lock, if one was asked for.
     pub fencing_token: Option<FencingToken>,
-    /// The number of its permit. `None` for a lock without `permits`.
+    /// The number of the lease's permit. `None` for a lock without `permits`.
     pub permit: Option<u16>,
-    /// The mode of the holder: it reads or writes; `None` for a lock without a mode.
-    pub mode: Option<Mode>,
+    /// The kind of the lock.
+    pub kind: Kind,
     /// A few digits of the owner token. Leases that share a lock have the same digits.
     pub token_id: String,
-    /// The holder's note, if the lock has one. A call that shares the lock has the note of the first holder.
+    /// The holder's note, if the lock has one. A call that shares the lock shows the note of the first holder.
     pub note: Option<Note>,
     /// The pools of the lock.
     pub pools: Vec<String>,
-    /// The number of leases that share the lock: the outer one, and each that joined it. Each lease is listed by
-    /// itself.
+    /// The number of leases that share the lock: the outer lease and each lease that joined it. The report lists each
+    /// of them separately.
     pub sharers: usize,
     /// True if the lease is held for a body, false for a bare lease.
     pub has_body: bool,
-    /// The number of callers of this process that stand in line for the lock.
+    /// The number of callers in this process that wait in line for the lock.
     pub waiting: usize,
 }
 
-/// Some of the locks, by resource and function. If a program holds thousands, `/held` shows all of them.
+/// Lists the first few locks by resource and function, for a log line. A program may hold thousands; the page `/held`
+/// of `redlock-inspect` shows them all.
 pub(super) fn listed(held: &[HeldLease]) -> String {
     const MOST_LISTED: usize = 8;
     let named = held.iter().take(MOST_LISTED);

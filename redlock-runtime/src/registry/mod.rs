@@ -1,5 +1,6 @@
-//! The registry: pools by name, defaults, and held leases.
-//! [`Redlock::registry`](crate::Redlock::registry) returns it.
+//! The registry of a process: its pools, its defaults and its held leases.
+//!
+//! [`Redlock::registry`](crate::Redlock::registry) returns the registry.
 
 pub(crate) mod elections;
 pub(crate) mod held;
@@ -33,17 +34,15 @@ pub use site_report::{Layer, ParameterReport, SiteReport};
 use held::HeldEntry;
 use pools::pool_names_of;
 
-/// The pools, defaults and held leases of calls. Clones are the same registry.
+/// The pools, the defaults and the held leases that calls use. Clones share one registry.
 ///
-/// An annotated call looks for one in its task ([`scope`](Self::scope)), then in its thread
-/// ([`enter`](Self::enter)), then takes the registry that [`init`](crate::init()) made. In tests with
-/// the feature `testing`, a registry that is attached to the runtime comes before that.
+/// A call uses the first registry that it finds: that of its task ([`scope`](Self::scope)), that of its thread
+/// ([`enter`](Self::enter)), or that of [`init`](crate::init()). With the feature `testing`, a test's registry that is
+/// attached to the tokio runtime comes before the one of `init`.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let registry = redlock.registry();
 /// println!("{} held, {:?}", registry.held_count(), registry.votes());
 /// # Ok(()) }
@@ -54,19 +53,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Returns the leases that are held right now, in the order in which it was acquired.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// let held = redlock.registry().held();
-    /// assert_eq!(held[0].resource.to_string(), "order:42");
-    /// # lease.release().await;
-    /// # Ok(()) }
-    /// ```
+    /// Returns the leases that are held right now, in the order of their acquisition.
     pub fn held(&self) -> Vec<HeldLease> {
         let entries = self.shared.held.entries();
         entries.iter().map(HeldEntry::describe).collect()
@@ -76,9 +63,7 @@ impl Registry {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let election = redlock_runtime::election("reindex");
     /// let led = election.run(async |_term| {
     ///     let elections = redlock.registry().elections();
@@ -95,49 +80,18 @@ impl Registry {
     }
 
     /// Returns the number of held leases.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert_eq!(redlock.registry().held_count(), 1);
-    /// # lease.release().await;
-    /// # Ok(()) }
-    /// ```
     pub fn held_count(&self) -> usize {
         self.shared.held.count()
     }
 
-    /// Returns the in-process node of a `memory://` pool, for tests that read it. With the feature `testing` they also
-    /// break it.
+    /// Returns the in-process node of a `memory://` pool. Returns `None` for any other pool.
     ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let node = redlock.registry().memory_node("a").expect("`a` is a `memory://` pool");
-    /// assert!(node.keys().is_empty());
-    /// # Ok(()) }
-    /// ```
+    /// Tests read the node's keys. With the feature `testing` they can also make the node fail.
     pub fn memory_node(&self, pool: &str) -> Option<&MemoryNode> {
         self.shared.pools.by_name.get(pool)?.memory.as_ref()
     }
 
     /// Returns the health of each pool, in the order of their names.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// for pool in redlock.registry().health() {
-    ///     println!("{}: {:?}", pool.pool, pool.status);
-    /// }
-    /// # Ok(()) }
-    /// ```
     pub fn health(&self) -> Vec<PoolHealth> {
         let defaults = pool_names_of(&self.shared.pools.default_set);
         let leases_without_grant = self.shared.held.leases_without_grant();
@@ -154,10 +108,10 @@ impl Registry {
             .collect()
     }
 
-    /// Reports the figures of the nodes to `metrics` for as long as the registry lives.
+    /// Reports the figures of the nodes to `metrics` while the registry exists.
     #[cfg(feature = "metrics")]
     pub(crate) fn sample_nodes(&self) {
-        // A weak reference: reading the figures must not keep the nodes alive.
+        // Hold a weak reference, so that the sampling does not keep the nodes alive.
         let shared = Arc::downgrade(&self.shared);
         crate::telemetry::metrics::sample_nodes(&self.shared.environment, move || {
             let shared = shared.upgrade()?;
@@ -165,17 +119,7 @@ impl Registry {
         });
     }
 
-    /// Returns the number of default pools that vote, and how many are needed.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let votes = redlock.registry().votes();
-    /// assert_eq!((votes.voting, votes.needed, votes.configured), (1, 1, 1));
-    /// # Ok(()) }
-    /// ```
+    /// Returns how many of the default pools vote, and how many a lock needs.
     pub fn votes(&self) -> VotingPools {
         let nodes = &self.shared.pools.default_set;
         let is_voting = |status| matches!(status, NodeStatus::Voting);
@@ -186,78 +130,29 @@ impl Registry {
         }
     }
 
-    /// True if calls can be expected to get their locks: a majority of the default pools votes, and
-    /// no shutdown has begun. [`Redlock::ready`](crate::Redlock::ready) waits for it.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// assert!(redlock.registry().is_ready());
-    /// # Ok(()) }
-    /// ```
+    /// True if a majority of the default pools votes and no shutdown has begun. Calls can then expect to get their
+    /// locks. [`Redlock::ready`](crate::Redlock::ready) waits for this state.
     pub fn is_ready(&self) -> bool {
         self.votes().suffice() && !self.is_closing()
     }
 
-    /// True if a shutdown has begun: only code below a held lease still gets locks.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let registry = redlock.registry().clone();
-    /// redlock.shutdown().await;
-    /// assert!(registry.is_closing());
-    /// # Ok(()) }
-    /// ```
+    /// True if a shutdown has begun. From then on, only code below a held lease gets locks.
     pub fn is_closing(&self) -> bool {
         self.shared.held.closed.initialized()
     }
 
-    /// Returns the number of callers that wait in a line for another caller of this process.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// assert_eq!(redlock.registry().waiting(), 0);
-    /// # Ok(()) }
-    /// ```
+    /// Returns the number of callers that wait in line until another caller of this process is done.
     pub fn waiting(&self) -> usize {
         self.shared.client.waiting()
     }
 
-    /// Returns `host/pid`, the holder's name in the refusals of other processes.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// println!("other processes see {}", redlock.registry().owner());
-    /// # Ok(()) }
-    /// ```
+    /// Returns this process's name, `host/pid`, as refused callers in other processes see it.
     pub fn owner(&self) -> &str {
         self.shared.client.owner()
     }
 
-    /// Returns all functions under `#[redlock]` that are linked into this program, in the order of their
-    /// source, with what they lock in this registry.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// for report in redlock.registry().sites() {
-    ///     println!("{}: {} held, {:?}", report.site, report.held, report.parameters);
-    /// }
-    /// # Ok(()) }
-    /// ```
+    /// Returns all functions with `#[redlock]` that are linked into this program, in the order of their source. Each
+    /// comes with the parameters that it uses in this registry.
     pub fn sites(&self) -> Vec<SiteReport> {
         let held = self.shared.held.entries();
         let report = |site: &'static Site| {
@@ -267,8 +162,8 @@ impl Registry {
         sites().into_iter().map(report).collect()
     }
 
-    /// Runs `future` with this registry for every call that it makes, on any thread.
-    /// A spawned task is not part of it.
+    /// Runs `future` so that every call in it uses this registry, on any thread. Tasks that the future spawns are not
+    /// included.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -285,14 +180,17 @@ impl Registry {
         scope::TASK.scope(self, future).await
     }
 
-    /// Uses this registry for every call that this thread makes, until the guard is dropped.
+    /// Makes every call on this thread use this registry, until the guard is dropped.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # use redlock_runtime::{Config, Redlock};
     /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-    /// let _entered = redlock.registry().enter();
+    /// let entered = redlock.registry().enter();
     /// redlock_runtime::lock("order:42").run(async {}).await?;
+    /// drop(entered);
+    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+    /// assert!(error.is_not_initialized());
     /// # Ok(()) }
     /// ```
     pub fn enter(&self) -> Entered {

@@ -1,4 +1,4 @@
-//! The configured nodes, by the names of their pools and by the functions that lock on them.
+//! The configured nodes, by pool name and by the functions that lock on them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::error::LockErrorKind;
 use crate::site::{Site, statics};
 use crate::text::ShownName;
 
-/// One configured node.
+/// The node of one configured pool.
 pub(crate) struct PoolNode {
     pub(crate) node: Arc<dyn Node>,
-    /// The same node, if it is an in-process node.
+    /// The same node as `node`, if it is in this process.
     pub(crate) memory: Option<MemoryNode>,
 }
 
 impl PoolNode {
-    /// Wraps a node in this process.
+    /// Wraps a node that is in this process.
     pub(crate) fn in_memory(node: MemoryNode) -> Self {
         Self {
             node: Arc::new(node.clone()),
@@ -31,10 +31,10 @@ impl PoolNode {
 /// The pools of a registry.
 pub(crate) struct Pools {
     pub(crate) by_name: BTreeMap<String, PoolNode>,
-    /// The nodes of a lock that names none.
+    /// The nodes of a lock that names no pools.
     pub(crate) default_set: NodeSet,
-    /// The configuration of functions, by the address of the site, and the nodes of functions that name pools. It is
-    /// made once, so that a call makes no set.
+    /// The configuration of a function, and its nodes if it names pools, by the address of its site. The sets are made
+    /// once, at the start, so that no call has to make one.
     by_site: BTreeMap<usize, (SiteConfig, Option<NodeSet>)>,
 }
 
@@ -54,7 +54,7 @@ impl Pools {
                 continue;
             }
             let over = over.cloned().unwrap_or_default();
-            // A function with an unknown pool has no set; its calls say so.
+            // A function that names an unknown pool gets no set here. Its calls return the error.
             let nodes = match (&over.pools, site.pools()) {
                 (Some(names), _) => set_of(&by_name, names).ok(),
                 (None, Some(names)) => set_of(&by_name, names).ok(),
@@ -69,13 +69,13 @@ impl Pools {
         }
     }
 
-    /// Returns the configuration of a function, which is above its attribute.
+    /// Returns the configuration of a function. It takes precedence over the attribute.
     pub(crate) fn overriding(&self, site: &'static Site) -> Option<&SiteConfig> {
         self.by_site.get(&site.address()).map(|(over, _)| over)
     }
 
-    /// Returns the nodes of a lock of `site`: those that the configuration names, that the lock names, that the function
-    /// names, or the default ones.
+    /// Returns the nodes of a lock of `site`. The configuration of the function decides first, then the pools that the
+    /// lock names, then those of the attribute, then the default pools.
     pub(crate) fn nodes(
         &self,
         site: &'static Site,
@@ -92,15 +92,15 @@ impl Pools {
     }
 }
 
-/// Returns the names of the pools of a set.
+/// Returns the pool names of a node set.
 pub(crate) fn pool_names_of(nodes: &NodeSet) -> Vec<String> {
     nodes.iter().map(|node| node.name().to_owned()).collect()
 }
 
-/// Returns the nodes of these pools.
+/// Returns the nodes of the pools that `names` lists.
 ///
 /// # Errors
-/// If there are none, if one is not configured, or if one is named twice: it would vote twice.
+/// Fails if the list is empty, names an unknown pool, or names a pool twice: a pool has only one vote.
 fn set_of<S: AsRef<str>>(
     pools: &BTreeMap<String, PoolNode>,
     names: &[S],
@@ -119,7 +119,7 @@ fn set_of<S: AsRef<str>>(
             )));
         }
         let pool = pools.get(*name).ok_or_else(|| LockErrorKind::UnknownPool {
-            // It may be a URL in the wrong place.
+            // Mask the name, because it may be a URL with a password in the wrong place.
             pool: ShownName(name).to_string(),
             configured: pools.keys().cloned().collect(),
         })?;

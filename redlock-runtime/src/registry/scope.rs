@@ -1,11 +1,17 @@
-//! The registry that a call uses: the task's ([`Registry::scope`]), else the thread's ([`Registry::enter`]),
-//! else the one that a test's `TestLocks` attached to the tokio runtime that the call runs on, else the
-//! global one that `init` made. A program that makes no `TestLocks` finds the same with and without the feature `testing`.
+//! Finds the registry that a call uses.
 //!
-//! All but the last are for tests. The global one stays in its slot after its shutdown, so that a late call
-//! is told `ShuttingDown` and not `NotInitialized`. Another `init` may then replace it.
+//! The first of these registries is used:
 //!
-//! A lease knows its registry, so "below a held lease" is asked for each registry by itself.
+//! 1. the registry of the task ([`Registry::scope`]);
+//! 2. the registry of the thread ([`Registry::enter`]);
+//! 3. the registry that a test's `TestLocks` attached to the tokio runtime of the call (feature `testing`);
+//! 4. the global registry that `init` made.
+//!
+//! The first three are for tests. A program without `TestLocks` finds the same registry with and without the feature
+//! `testing`. The global registry stays in its slot after its shutdown, so that a late call gets `ShuttingDown` and not
+//! `NotInitialized`. Another `init` may then replace it.
+//!
+//! A lease knows its registry. So each registry decides on its own whether a call runs below one of its held leases.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,7 +24,7 @@ use redlock_core::internal::is_forked;
 use super::Registry;
 
 tokio::task_local! {
-    /// See [`Registry::scope`].
+    /// The registry of the running task: see [`Registry::scope`].
     pub(super) static TASK: Registry;
 }
 
@@ -26,25 +32,14 @@ thread_local! {
     static THREAD: RefCell<Vec<Registry>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Set by `init`. It stays after a shutdown, so that late calls are told of it.
+/// The registry that `init` made. It stays here after a shutdown, so that late calls get `ShuttingDown`.
 static GLOBAL: RwLock<Option<Registry>> = RwLock::new(None);
 
-/// See [`Registry::enter`].
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # use redlock_runtime::{Config, Redlock};
-/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-/// let entered = redlock.registry().enter();
-/// drop(entered);
-/// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
-/// assert!(error.is_not_initialized());
-/// # Ok(()) }
-/// ```
+/// Keeps a registry in use on this thread until it is dropped: see [`Registry::enter`].
 #[must_use = "the registry is left when the guard is dropped"]
 pub struct Entered {
     registry: Registry,
-    /// The guard has to be dropped on the thread that made it.
+    /// Keeps the guard on its thread, because the drop has to run there.
     _not_send: std::marker::PhantomData<*const ()>,
 }
 
@@ -60,8 +55,8 @@ impl Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        // Taken out of the borrow before it is dropped: a registry's end may run anything.
-        // Guards may be dropped in any order.
+        // Drop the registry after the borrow, because the end of a registry may run any code. Guards may be dropped in
+        // any order, so look for the registry of this guard.
         let _left = THREAD.try_with(|entered| {
             let mut entered = entered.borrow_mut();
             let ours = entered
@@ -72,18 +67,17 @@ impl Drop for Entered {
     }
 }
 
-/// The resolver, which is asked after the thread's registry and before the global one. The kit of
-/// `testing` sets it.
+/// The resolver of the testing kit. It is asked after the thread's registry and before the global one.
 #[cfg(feature = "testing")]
 static RESOLVER: OnceLock<fn() -> Option<Registry>> = OnceLock::new();
 
-/// Sets the resolver that is asked for a registry before the global one is taken. The first one stays.
+/// Sets the resolver that may name a registry before the global one is used. Only the first call counts.
 #[cfg(feature = "testing")]
 pub(crate) fn set_resolver(resolver: fn() -> Option<Registry>) {
     RESOLVER.get_or_init(|| resolver);
 }
 
-/// Returns the registry for a call made here and now. A forked process has none.
+/// Returns the registry that a call uses here and now. A forked process has none.
 pub(crate) fn current() -> Option<Registry> {
     if is_forked() {
         return None;
@@ -101,7 +95,7 @@ pub(crate) fn current() -> Option<Registry> {
     GLOBAL.read().clone()
 }
 
-/// Makes `registry` the global one. False if another global registry has not shut down.
+/// Makes `registry` the global one. Returns false if another global registry has not begun to shut down.
 pub(crate) fn set_global(registry: Registry) -> bool {
     let mut global = GLOBAL.write();
     let is_free = global.as_ref().is_none_or(Registry::is_closing);

@@ -1,4 +1,4 @@
-//! The part of a registry that its clones share.
+//! The state that all clones of a registry share.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,6 @@ use crate::error::RegistryContext;
 use crate::parameters::LockOptions;
 use crate::telemetry::journal::Journal;
 
-/// The part of a registry that its clones share.
 pub(crate) struct RegistryShared {
     pub(crate) environment: Environment,
     pub(crate) client: Client,
@@ -26,9 +25,9 @@ pub(crate) struct RegistryShared {
     pub(crate) held: Arc<HeldTable>,
     pub(crate) elections: Elections,
     pub(crate) shutdown: Shutdown,
-    /// Called at the first lease.
+    /// Used once, at the first lease, to log that signals leave keys on the nodes.
     pub(crate) first_lease: Once,
-    /// Only a registry of the kit for users' tests has one.
+    /// The journal of all calls. Only registries of the testing kit have one.
     pub(crate) journal: Option<Arc<Journal>>,
 }
 
@@ -40,13 +39,12 @@ impl RegistryShared {
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let config = &checked.config;
-        let mut settings = Settings::default();
-        settings.node_timeout = config.node_timeout;
-        settings.key_prefix = config.key_prefix.as_bytes().into();
-        settings.handover_time = config.handover_time;
-        let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
-        settings.max_waiters_per_lock = count(config.max_callers_per_lock);
-        settings.max_waiters = count(config.max_callers);
+        let settings = Settings::default()
+            .node_timeout(config.node_timeout)
+            .key_prefix(config.key_prefix.as_bytes())
+            .handover_time(config.handover_time)
+            .max_waiters_per_lock(config.max_callers_per_lock)
+            .max_waiters(config.max_callers);
         let context = RegistryContext {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             max_ttl: config.max_ttl,
@@ -67,10 +65,10 @@ impl RegistryShared {
         }
     }
 
-    /// Ends the leases without a majority, each time that a node may have forgotten locks.
+    /// Rechecks all held leases each time a node may have forgotten locks. A lease without a majority then ends.
     pub(crate) fn recheck_at_new_epochs(&self) {
         for pool in self.pools.by_name.values() {
-            // A weak reference: a node must not keep the table alive.
+            // Hold a weak reference, so that a node does not keep the table alive.
             let held = Arc::downgrade(&self.held);
             pool.node.on_new_epoch(Arc::new(move || {
                 let entries = held.upgrade().map(|held| held.entries());

@@ -1,4 +1,4 @@
-//! The end of a registry.
+//! The shutdown of a registry.
 #![doc = include_str!("shutdown.md")]
 
 use std::future::Future;
@@ -39,19 +39,19 @@ impl Shutdown {
         }
     }
 
-    /// Returns the report, once the shutdown that has begun is over.
+    /// Waits until a shutdown that has begun is over, and returns its report.
     pub(crate) async fn report(&self) -> ShutdownReport {
         self.report.wait().await.clone()
     }
 }
 
-/// Refuses new acquisitions from here on and runs the shutdown on the library's own thread, so that nothing that the
-/// caller drops can stop it half-way. Only the first call counts.
+/// Begins the shutdown of `registry`: new acquisitions are refused from now on. The library's own thread runs the
+/// shutdown, so nothing that the caller drops stops it half-way. Only the first call counts.
 pub(crate) fn begin(registry: &Registry) {
     begin_with_reason(registry, "");
 }
 
-/// Begins the shutdown, with the reason for the log.
+/// Begins the shutdown, and adds `reason` to the log line about it.
 fn begin_with_reason(registry: &Registry, reason: &str) {
     let RegistryShared {
         held,
@@ -79,7 +79,8 @@ fn begin_with_reason(registry: &Registry, reason: &str) {
     }));
 }
 
-/// Begins the shutdown of a registry that its owner drops. If that was the program's mistake, the log says so.
+/// Begins the shutdown of a registry that its owner drops. Logs a warning if locks are held and `shutdown` was not
+/// called.
 pub(crate) fn begin_at_drop(registry: &Registry) {
     let shutdown = &registry.shared.shutdown;
     let held = registry.held();
@@ -96,23 +97,24 @@ pub(crate) fn begin_at_drop(registry: &Registry) {
     begin_with_reason(registry, reason);
 }
 
-/// Waits for the report in a thread without a runtime.
+/// Blocks a thread without a runtime until the report is ready. Gives up after the deadline and one more second.
 pub(crate) fn block_on_report(registry: &Registry) {
     let (done, waiting) = mpsc::channel();
-    // The margin covers the library's own thread being late.
+    // The extra second allows for a delay of the library's own thread.
     let patience = registry.shared.shutdown.deadline;
     let patience = patience.saturating_add(Duration::from_secs(1));
     let spawner = Arc::clone(&registry.shared.environment.spawner);
     let registry = registry.clone();
     spawner.spawn(Box::pin(async move {
         registry.shared.shutdown.report.wait().await;
-        // The thread may have given up.
+        // The receiver is gone if the thread has given up.
         let _ = done.send(());
     }));
     let _ = waiting.recv_timeout(patience);
 }
 
-/// Runs `work`; once a shutdown has begun, not beyond its deadline.
+/// Runs `work`, but stops at the deadline of a shutdown and returns `None`. Before a shutdown begins, there is no
+/// limit.
 pub(crate) async fn until_deadline<W: Future>(registry: &Registry, work: W) -> Option<W::Output> {
     let shutdown = &registry.shared.shutdown;
     let out_of_time = async {
@@ -128,7 +130,8 @@ pub(crate) async fn until_deadline<W: Future>(registry: &Registry, work: W) -> O
     }
 }
 
-/// The task of a shutdown. At its end, for any reason, all waiting callers get the report as it is.
+/// The task that runs a shutdown. Its drop gives the report to all waiting callers. After a panic, the report has what
+/// was done until then.
 struct ShutdownTask {
     registry: Registry,
     report: ShutdownReport,
@@ -137,7 +140,7 @@ struct ShutdownTask {
 impl Drop for ShutdownTask {
     fn drop(&mut self) {
         let report = std::mem::take(&mut self.report);
-        // There is one task, and so one report.
+        // The report is set once, because there is one task.
         let _ = self.registry.shared.shutdown.report.set(report);
     }
 }
@@ -157,16 +160,16 @@ impl ShutdownTask {
         }
         report.finished = held.take_departed();
 
-        // The leases that are left did not finish. Nothing tells when the holder of a bare lease is done, so `lost`
-        // tells the holder. Bodies are cancelled, and end at their next await.
+        // The holders of the remaining leases did not finish in time. A bare lease is released, because nothing shows
+        // when its holder is done; `lost` informs the holder. Bodies are cancelled, and end at their next await.
         report.released = release_bare(registry);
         tokio::select! {
             biased;
             () = held.cancel_bodies() => {}
-            // The rest of the time is for the nodes to confirm what was sent to them.
+            // Leave the rest of the time to the nodes, which have to confirm their calls.
             () = clock.sleep_until(deadline.saturating_sub(CONFIRMING)) => {}
         }
-        // A cancelled body may have left a lease.
+        // A cancelled body may have left a bare lease.
         report.released.extend(release_bare(registry));
         report.cancelled = held.take_departed();
         report.cancelled.retain(|lease| lease.has_body);
@@ -180,12 +183,12 @@ impl ShutdownTask {
     }
 }
 
-/// Sends the releases of the leases that have no body.
+/// Sends the releases of the leases without a body, and returns these leases.
 fn release_bare(registry: &Registry) -> Vec<HeldLease> {
     let bare = registry.shared.held.revoke_bare().into_iter();
     let released = bare.map(|entry| {
         let described = entry.describe();
-        // The first poll sends the release. The nodes are waited for in the end.
+        // The first poll sends the release. `flush` waits for the nodes later.
         let mut release = pin!(revoke_and_release(&entry.lease));
         let _ = release
             .as_mut()

@@ -1,4 +1,4 @@
-//! The report of a shutdown, to read and in the log.
+//! The report of a shutdown, with its text and its log line.
 
 use std::fmt;
 
@@ -7,13 +7,11 @@ use redlock_core::targets;
 
 use super::held_lease::HeldLease;
 
-/// The report of a shutdown.
+/// The result of a shutdown: which leases ended in time, and which keys may stay on the nodes.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let report = redlock.shutdown().await;
 /// assert_eq!(report.to_string(), "0 finished, 0 cancelled and released, 0 stuck");
 /// # Ok(()) }
@@ -27,18 +25,19 @@ pub struct ShutdownReport {
     pub cancelled: Vec<HeldLease>,
     /// Leases without a body that were released at the end of the grace period.
     pub released: Vec<HeldLease>,
-    /// Bodies that did not yield before the deadline. Their keys stay until the ttl: a lock is
+    /// Bodies that still ran at the deadline, because they did not yield. Their keys stay until the ttl: a lock is
     /// never released under a running body.
     pub stuck: Vec<HeldLease>,
-    /// Acquisitions that did not end before the deadline, because their futures were not polled.
-    /// Keys that they have on the nodes stay until the ttl.
+    /// Acquisitions that were still in flight at the deadline, because nothing polled their futures. Any keys of theirs
+    /// stay on the nodes until the ttl.
     pub under_way: usize,
-    /// Pools that did not confirm in time that everything sent to them was served: they cannot be
-    /// reached, or answered a release with an error. Such a node frees itself at the ttl.
+    /// Pools whose nodes did not confirm all calls in time. Such a node was unreachable, or answered a release with an
+    /// error. Its keys expire at the ttl.
     pub unconfirmed: Vec<String>,
 }
 
-/// `2 finished, 1 cancelled and released, 0 stuck`, then what is stuck, under way or unconfirmed, if any is.
+/// Writes `2 finished, 1 cancelled and released, 0 stuck`. Further counts follow if they are above zero: leases that
+/// were released without a body, stuck keys, unfinished acquisitions and unconfirmed pools.
 impl fmt::Display for ShutdownReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -65,14 +64,14 @@ impl fmt::Display for ShutdownReport {
 }
 
 impl ShutdownReport {
-    /// Logs the report, once, when it is made: so the log has the report even if the program drops it.
+    /// Logs the report once, when it is made. So the log has the report even if the program drops it.
     pub(crate) fn log(&self) {
         macro_rules! log_at {
             ($level:ident) => {
                 log_caught!(tracing::$level!(target: targets::SHUTDOWN, "redlock has shut down: {self}"))
             };
         }
-        // A key that may stay on the nodes until its ttl is worth a look.
+        // Operators should know that a key may stay on the nodes until its ttl.
         if !self.stuck.is_empty() || self.under_way > 0 {
             log_at!(error);
         } else if !self.unconfirmed.is_empty() {

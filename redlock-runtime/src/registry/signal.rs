@@ -1,7 +1,7 @@
-//! The signals that ask a process to end.
+//! Handles the signals that ask a process to end.
 //!
-//! The library's own thread listens for them. So it works with any runtime, actix's included, and also
-//! while every thread of the application is busy.
+//! The library's own thread listens for the signals. So this works with any runtime, actix's included, and also while
+//! every thread of the application is busy.
 
 use std::process;
 use std::sync::{Arc, Weak};
@@ -17,26 +17,26 @@ use tracing::{error, info, warn};
 use super::held_lease::listed;
 use super::{Registry, RegistryShared, scope, shutdown};
 
-/// A second signal within this time is part of the same request. A request may come as two signals: from
-/// a terminal and from a wrapper that forwards it, or from `timeout`, which signals its child and then its
-/// whole group.
+/// The time within which a second signal counts as an echo of the first. One request may arrive as two signals: a
+/// terminal signals the program and also a wrapper that forwards the signal, and `timeout` signals its child and then
+/// its whole group.
 const ECHO: Duration = Duration::from_millis(100);
 
-/// Completes at SIGTERM or SIGINT (elsewhere than on Unix: at Ctrl-C), when this process begins to
-/// refuse new locks and to wind the held ones down. Made for `axum::serve(…)
-/// .with_graceful_shutdown(redlock_runtime::shutdown_signal())`; hand the server to
-/// [`Redlock::shutdown_after`](crate::Redlock::shutdown_after).
+/// Waits for SIGTERM or SIGINT, which begins the shutdown of this process. On systems other than Unix it waits for
+/// Ctrl-C.
 ///
-/// Completes at once if the shutdown has begun. Several calls may wait at the same time: one signal
-/// completes all of them.
+/// When the future completes, this process refuses new locks, and the held ones are being wound down. Use it as
+/// `axum::serve(…).with_graceful_shutdown(redlock_runtime::shutdown_signal())`, and pass the server to
+/// [`Redlock::shutdown_after`](crate::Redlock::shutdown_after). The future completes at once if the shutdown has begun
+/// already. Several calls may wait at the same time: one signal completes all of them.
 ///
-/// **A second signal ends the process at once**, as it does without a handler; what is still held is
-/// logged as an error and stays until its ttl. A signal that comes less than 100 ms after the first is
-/// taken for its echo.
+/// **A second signal ends the process at once**, as it does without a handler. The locks that are still held are logged
+/// as an error, and their keys stay until the ttl. A signal less than 100 ms after the first counts as an echo of it,
+/// and is ignored.
 ///
 /// A signal before the first poll ends the process, as it does without this function: see
-/// [`Config::release_on_exit`](crate::Config::release_on_exit). After the first poll, the first signal is
-/// kept for the next caller, also if the future was dropped.
+/// [`Config::release_on_exit`](crate::Config::release_on_exit). After the first poll, the first signal is kept for the
+/// next caller if no caller waits, for example because the future was dropped.
 ///
 /// ```
 /// # async fn example(redlock: redlock_runtime::Redlock) {
@@ -56,7 +56,7 @@ const ECHO: Duration = Duration::from_millis(100);
 /// # Cancellation
 /// Dropping the future before it completes begins no shutdown.
 pub async fn shutdown_signal() {
-    // The registry is found before the signal comes: the caller's scope may be gone by then.
+    // Look for the registry now, because the caller's scope may be gone when the signal comes.
     let registry = scope::current();
     if let Some(registry) = &registry
         && registry.is_closing()
@@ -67,12 +67,13 @@ pub async fn shutdown_signal() {
         return std::future::pending().await;
     };
     if let Some(signal) = listener.add_waiter(registry) {
-        // The listener keeps the sender until a signal comes.
+        // An error is impossible, because the listener keeps the sender until a signal comes.
         let _ = signal.await;
     }
 }
 
-/// Makes a signal shut `registry` down and then end the process, unless the program awaits [`shutdown_signal`].
+/// Makes a signal shut `registry` down and then end the process. Has no effect if the program awaits
+/// [`shutdown_signal`].
 pub(crate) fn release_on_exit(registry: &Registry) {
     if let Some(listener) = listener() {
         let registry = Arc::downgrade(&registry.shared);
@@ -80,8 +81,8 @@ pub(crate) fn release_on_exit(registry: &Registry) {
     }
 }
 
-/// Logs that a signal leaves the keys of `registry`. Logs nothing if a signal shuts it down, if a caller has waited for a
-/// signal, or if no key outlives the process.
+/// Logs that a signal leaves the keys of `registry` on the nodes. Is silent if a signal shuts the registry down, if a
+/// caller has waited for a signal, or if all keys end with the process.
 pub(crate) fn log_if_keys_stay(registry: &Registry) {
     let is_handled = LISTENER.get().is_some_and(|listener| {
         let state = listener.state.lock();
@@ -98,13 +99,13 @@ pub(crate) fn log_if_keys_stay(registry: &Registry) {
     }
 }
 
-/// True if a signal ends the process after a shutdown.
+/// True if the process ends by a signal once its shutdown is over.
 pub(crate) fn is_process_ending() -> bool {
     let listener = LISTENER.get();
     listener.is_some_and(|listener| listener.state.lock().is_process_ending)
 }
 
-/// The signals that this process got, and the callers that wait for one.
+/// Handles the signals of a process, and keeps the callers that wait for one.
 #[derive(Default)]
 struct SignalListener {
     state: Mutex<SignalState>,
@@ -117,18 +118,18 @@ struct SignalState {
     is_awaited: bool,
     /// The registries that a signal shuts down if no caller has ever waited.
     releasing: Vec<Weak<RegistryShared>>,
-    /// The time of the last signal that began a shutdown, or that no caller waited for.
+    /// The time of the last signal that began a shutdown or was kept for a later caller.
     first: Option<Instant>,
-    /// True if no caller waited for the signal: the next caller gets it.
+    /// True if a signal is kept for the next caller, because no caller waited for it.
     is_unclaimed: bool,
-    /// The registries that the signal began to shut down.
+    /// The registries that the last signal began to shut down.
     ending: Vec<Registry>,
-    /// True if the process ends once they are shut down.
+    /// True if the process ends once the registries in `ending` are shut down.
     is_process_ending: bool,
 }
 
-/// A caller that waits, until its receiver is gone. The signal begins the shutdown of its registry, or of the global
-/// one if it has none.
+/// A caller that waits for a signal, as long as its receiver exists. The signal begins the shutdown of the caller's
+/// registry, or of the global one if the caller has none.
 struct SignalWaiter {
     registry: Option<Registry>,
     signal: oneshot::Sender<()>,
@@ -136,20 +137,20 @@ struct SignalWaiter {
 
 /// The response of the process to a signal.
 enum SignalResponse {
-    /// Shuts the registries down, and tells these callers, which have waited for it.
+    /// Shuts the registries down, and wakes these waiting callers.
     ShutDown(Vec<SignalWaiter>),
     /// Shuts the registries down, and then ends the process.
     ShutDownAndExit,
     /// Keeps the signal for the next caller that waits.
     Keep,
-    /// Ignores a second signal of one request.
+    /// Ignores the signal, because it is an echo of the last one.
     IgnoreEcho,
-    /// Ends the process, because a signal has come before.
+    /// Ends the process, because an earlier signal asked for that already.
     ExitAtOnce,
 }
 
 impl SignalListener {
-    /// Enters a caller that waits. `None` if a signal has come.
+    /// Adds a caller that waits for a signal. Returns `None` if a signal was kept for it.
     fn add_waiter(&self, registry: Option<Registry>) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state.lock();
         state.is_awaited = true;
@@ -165,7 +166,7 @@ impl SignalListener {
         let (gone, mut waiting): (Vec<_>, Vec<_>) = waiting.partition(|it| it.signal.is_closed());
         waiting.push(SignalWaiter { registry, signal });
         state.waiting = waiting;
-        // Registries are dropped outside of the mutex: their drop may run any code.
+        // Drop the registries outside of the mutex, because their drop may run any code.
         drop(state);
         drop(gone);
         Some(received)
@@ -221,13 +222,13 @@ impl SignalListener {
             SignalResponse::ShutDown(waiting) => {
                 begin();
                 for caller in waiting {
-                    // It may be gone.
+                    // The caller may be gone.
                     let _ = caller.signal.send(());
                 }
             }
             SignalResponse::ShutDownAndExit => {
                 begin();
-                // A task of its own, because a second signal has to be heard meanwhile.
+                // Run this in its own task, so that a second signal is still handled during the shutdown.
                 tokio::spawn(async move {
                     for registry in &registries {
                         registry.shared.shutdown.report().await;
@@ -247,8 +248,7 @@ impl SignalListener {
     }
 }
 
-/// Ends the process at once. Neither a body that does not yield nor a node that does not answer can delay
-/// this.
+/// Ends the process at once. Stuck bodies and silent nodes cannot delay this.
 fn end_at_once(signal: Signal, registries: &[Registry]) -> ! {
     let held: Vec<_> = registries.iter().flat_map(Registry::held).collect();
     log_caught!(error!(
@@ -260,13 +260,14 @@ fn end_at_once(signal: Signal, registries: &[Registry]) -> ! {
     end_by(signal)
 }
 
-/// Ends the process by the signal's default action, so that its parent sees which signal ended it. The
-/// kernel drops the signals that have no handler in the first process of a container, so this process exits
-/// with the status that a shell would show.
+/// Ends the process by the signal's default action, so that its parent sees which signal ended it.
+///
+/// In the first process of a container the default action has no effect, because the kernel drops signals without a
+/// handler. That process exits with the status that a shell would show.
 fn end_by(signal: Signal) -> ! {
     #[cfg(unix)]
     if process::id() != 1 {
-        // Returns only for a signal that it does not know.
+        // The function returns only for a signal that it does not know.
         let _ = signal_hook::low_level::emulate_default_handler(signal.number);
     }
     process::exit(128 + signal.number)
@@ -274,7 +275,7 @@ fn end_by(signal: Signal) -> ! {
 
 static LISTENER: OnceCell<&'static SignalListener> = OnceCell::new();
 
-/// Returns the listener of the process. It listens from the first call on, for the life of the process.
+/// Returns the process's listener. It starts at the first call and listens until the process ends.
 fn listener() -> Option<&'static SignalListener> {
     let started = LISTENER.get_or_try_init(|| {
         let io = super::io_thread::io_thread()?;
@@ -302,7 +303,7 @@ struct Signal {
 fn listen(io: &redlock_core::IoThread, listener: &'static SignalListener) {
     use tokio::signal::unix::{SignalKind, signal};
 
-    // Registered here and not in the tasks: a signal right after the first poll must not be missed.
+    // Register the handlers here and not in the tasks, so that a signal right after the first poll is not missed.
     let _entered = io.handle().enter();
     for (kind, name) in [
         (SignalKind::terminate(), "SIGTERM"),

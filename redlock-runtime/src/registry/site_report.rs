@@ -1,4 +1,4 @@
-//! An annotated function, as a registry runs it.
+//! Reports of annotated functions, with the parameters that they use.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,11 @@ use crate::site::Site;
 use super::RegistryShared;
 use super::pools::pool_names_of;
 
-/// An annotated function, as a registry runs it.
+/// An annotated function, with the parameters that it uses in one registry.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// for report in redlock.registry().sites() {
 ///     println!("{} on {:?}", report.site.name(), report.parameters["pools"].value);
 /// }
@@ -23,46 +21,42 @@ use super::pools::pool_names_of;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SiteReport {
-    /// The function, and what its attribute says.
+    /// The function and its attribute.
     pub site: &'static Site,
-    /// The parameters with which it locks, by their names; `pools` and `if_locked` are among them.
+    /// The parameters of its locks, by their names. `pools` and `if_locked` are among them.
     pub parameters: BTreeMap<&'static str, ParameterReport>,
-    /// The number of leases that calls of this function hold now.
+    /// The number of leases that calls of this function hold right now.
     pub held: usize,
 }
 
-/// A parameter of an annotated function: see [`SiteReport::parameters`].
+/// A parameter of an annotated function, with its source: see [`SiteReport::parameters`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParameterReport {
-    /// The value, as `redlock.toml` has it; `None` if each call has its own.
+    /// The value as `redlock.toml` writes it. `None` if each call computes its own.
     pub value: Option<String>,
-    /// The layer that says the value.
+    /// The layer that sets the value.
     pub layer: Layer,
 }
 
-/// The layer that a parameter's value comes from: see [`ParameterReport::layer`].
+/// The layer that sets a parameter's value: see [`ParameterReport::layer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layer {
-    /// The configuration of this function alone.
+    /// The part of the configuration that is for this function alone.
     Override,
-    /// An expression in the attribute, evaluated at each call.
+    /// An expression in the attribute, which each call evaluates.
     Call,
-    /// The attribute.
+    /// A literal in the attribute.
     Attribute,
-    /// The defaults of the configuration.
+    /// The `[defaults]` of the configuration.
     Defaults,
-    /// Nobody says it.
+    /// The library's own value, because no other layer sets one.
     BuiltIn,
 }
 
 impl Layer {
-    /// `override`, `call`, `attribute`, `defaults` or `built in`.
-    ///
-    /// ```
-    /// assert_eq!(redlock_runtime::registry::Layer::Override.as_str(), "override");
-    /// ```
+    /// Returns `override`, `call`, `attribute`, `defaults` or `built in`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Override => "override",
@@ -75,7 +69,7 @@ impl Layer {
 }
 
 impl SiteReport {
-    /// Combines the layers as for a call of `site`.
+    /// Combines the layers as a call of `site` does.
     pub(super) fn new(registry: &RegistryShared, site: &'static Site, held: usize) -> Self {
         let over = registry.pools.overriding(site);
         let overriding = over.map_or(LockOptions::NONE, |over| over.options);
@@ -85,7 +79,7 @@ impl SiteReport {
             .above(attribute)
             .above(defaults)
             .decided(site.skips);
-        // An override is above what the call says.
+        // An override takes precedence over the value of a call.
         let answered =
             |name, by: &[&str]| LockOptions::answers(name).any(|name| by.contains(&name));
         let at_call = site.parameters_at_call().iter().copied();

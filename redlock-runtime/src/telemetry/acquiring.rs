@@ -1,7 +1,7 @@
 //! Shows an acquisition in its span `redlock.acquire`, in figures and in the log.
 //!
-//! Attributes of OpenTelemetry's semantic conventions have their names from there (`code.*`,
-//! `error.type`); our own begin with `redlock.`, and times are in seconds.
+//! Attributes that OpenTelemetry's semantic conventions define have the names given there (`code.*`, `error.type`). Our
+//! own attributes begin with `redlock.`. Times are in seconds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,25 +16,25 @@ use tracing::{Span, debug, info_span};
 use super::journal::{Journal, JournalLine};
 use super::{GaugeCount, HoldTelemetry, count_in_gauge, figure, kind_of, mark_failed};
 use crate::error::{LockError, Reason};
-use crate::parameters::Mode;
 use crate::site::Site;
 
-/// The arguments of an acquisition, once they are decided.
+/// The values of an acquisition, once they are decided.
 #[derive(Clone, Copy)]
 pub(crate) struct AcquireArgs<'a> {
     pub(crate) request: &'a Request,
     pub(crate) nodes: &'a NodeSet,
-    /// True if a caller's lease serves the call.
+    /// True if the call shares the lease of a caller above it.
     pub(crate) is_joined: bool,
 }
 
-/// The telemetry of one acquisition, from the call to its end. A drop before the end counts as cancelled.
+/// The telemetry of one acquisition, from the call to its end. An acquisition that is dropped earlier counts as
+/// cancelled.
 pub(crate) struct AcquireTelemetry {
     pub(crate) span: Span,
     site: &'static Site,
     /// The label of the lock's kind.
     kind: &'static str,
-    /// True if a caller's lease serves the call.
+    /// True if the call shares the lease of a caller above it.
     is_joined: bool,
     line: Option<JournalLine>,
     /// `None` once the acquisition has ended.
@@ -64,7 +64,7 @@ impl AcquireTelemetry {
         }
     }
 
-    /// Records that the caller has the lock, or a share of its caller's lease.
+    /// Records that the call got the lock, or a share of the lease of a caller above it.
     pub(crate) fn record_acquired(mut self, lease: &LeaseHandle) -> HoldTelemetry {
         let (site, kind) = (self.site.name(), self.kind);
         let (outcome, text) = if self.is_joined {
@@ -117,7 +117,7 @@ impl AcquireTelemetry {
             "contended" if self.site.skips => "skipped",
             kind => kind,
         };
-        // A call that is skipped, or whose job ran already, is as planned.
+        // A call that is skipped, or whose job ran already, ends as planned.
         if !["skipped", "already_run"].contains(&outcome) {
             mark_failed(&self.span, outcome);
         }
@@ -125,7 +125,7 @@ impl AcquireTelemetry {
         log_refusal(self.site, resource, nodes, error);
     }
 
-    /// Records the number of attempts and the time that they took.
+    /// Records the number of attempts and the time spent on them.
     fn record_effort(&self, attempts: u32, waited: Duration) {
         self.span.record("redlock.attempts", attempts);
         self.span.record("redlock.wait", waited.as_secs_f64());
@@ -147,7 +147,7 @@ impl Drop for AcquireTelemetry {
     }
 }
 
-/// Records a call that was refused before a node was asked.
+/// Records a call that was refused before any node was asked.
 pub(crate) fn record_early_refusal(
     site: &'static Site,
     resource: &Resource,
@@ -165,7 +165,7 @@ pub(crate) fn record_early_refusal(
     debug!(target: targets::LOCK, site = %name, %resource, reason = %Reason(error), "not locked");
 }
 
-/// Begins the span of an acquisition. A call that is refused early has no `args`.
+/// Begins the span of an acquisition. `args` is `None` for a call that is refused early.
 fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>) -> Span {
     info_span!(
         target: targets::LOCK,
@@ -179,7 +179,7 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
         redlock.site = %site.name(),
         redlock.resource = %resource,
         redlock.pools = args.map(|args| names(args.nodes)),
-        redlock.mode = args.and_then(|args| Mode::of(args.request.kind)).map(Mode::as_str),
+        redlock.kind = args.map(|args| args.request.kind.label()),
         redlock.outcome = Empty,
         redlock.votes = Empty,
         redlock.attempts = Empty,
@@ -190,9 +190,10 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
     )
 }
 
-/// Logs a refusal outside of its span, whose fields would repeat each fact. A missing majority, and refusals by other
-/// holders, concern operators: a holder that died causes them until its keys expire. A call that its function skips is
-/// as planned.
+/// Logs a refusal outside of its span, because the span's fields would repeat each fact.
+///
+/// A missing majority concerns operators, and so does a refusal by another holder, because a dead holder causes
+/// refusals until its keys expire. A skip is as planned, so it is logged at debug.
 fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error: &LockError) {
     let name = site.name();
     let (throttle, reason) = (error.throttle(), Reason(error));
@@ -219,7 +220,7 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
     }
 }
 
-/// `a,b,c`
+/// Returns the names of the nodes as `a,b,c`.
 fn names(nodes: &NodeSet) -> String {
     let names: Vec<&str> = nodes.iter().map(|node| node.name()).collect();
     names.join(",")

@@ -1,5 +1,6 @@
-//! Shows a held lease in its span `redlock.hold` and in figures. The span is a sibling of `redlock.acquire`, so
-//! that a trace shows the one next to the other.
+//! Shows a held lease in its span `redlock.hold` and in figures.
+//!
+//! The span is a sibling of `redlock.acquire`, so that a trace shows the two next to each other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,6 @@ use tracing::{Span, info_span};
 
 use super::journal::JournalLine;
 use super::{GaugeCount, count_in_gauge, figure, mark_failed};
-use crate::parameters::Mode;
 use crate::site::Site;
 
 /// The telemetry of a held lease, from its acquisition until its holder drops it.
@@ -21,13 +21,13 @@ pub(crate) struct HoldTelemetry {
     /// The span in which the body runs.
     pub(crate) span: Span,
     labels: Labels,
-    /// The time for which a caller above had held the lease when this call joined it.
+    /// The age of the lease when this call joined it. Zero if the call acquired the lock itself.
     before: Duration,
     line: Option<JournalLine>,
     _held: GaugeCount,
 }
 
-/// The site and the kind of lock.
+/// The labels of the figures: the site and the kind of lock.
 #[derive(Clone, Copy)]
 struct Labels(&'static str, &'static str);
 
@@ -50,7 +50,7 @@ impl HoldTelemetry {
             error.type = Empty,
             redlock.site = %name,
             redlock.resource = %lease.resource(),
-            redlock.mode = Mode::of(lease.kind()).map(Mode::as_str),
+            redlock.kind = kind,
             redlock.token = lease.token_id(),
             redlock.fencing_token = lease.fencing_token().map(FencingToken::as_u64),
             redlock.permit = lease.permit(),
@@ -88,14 +88,14 @@ impl HoldTelemetry {
         }
     }
 
-    /// Records that the holder is done. Call it before the release. `is_cut_off` says that its body has not returned.
+    /// Records that the holder is done, before the release is sent. `is_cut_off` says that the body has not returned.
     pub(crate) fn end(&self, lease: &LeaseHandle, is_cut_off: bool) {
         let Labels(site, kind) = self.labels;
         figure!(histogram HOLD { site: site, kind: kind } record(
             lease.held_for().saturating_sub(self.before)
         ));
         if self.line.is_none() && !cfg!(feature = "metrics") {
-            // The end of the lease is recorded for the metrics and for the journal only.
+            // Only the metrics and the journal record the end of the lease.
             return;
         }
         let over = lease.over();
@@ -115,7 +115,7 @@ impl ObserveExtensions for Labels {
         let outcome = match outcome {
             Ok(()) => "extended",
             Err(ExtendError::Unavailable(_)) => "unavailable",
-            // The holder dropped it in between.
+            // The holder dropped the lease during the extension.
             Err(ExtendError::Ended(LeaseEnd::Released)) => return,
             Err(_) => "lost",
         };

@@ -1,4 +1,4 @@
-//! The journal of what calls did, for the kit for users' tests. Only a registry of the kit has one.
+//! Records what calls did, for the testing kit. Only a registry of the kit has a journal.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,37 +14,37 @@ use super::AcquireArgs;
 use crate::error::LockError;
 use crate::site::Site;
 
-/// The acquisition of a lock by one call.
+/// The acquisition of a lock by one call, with its outcome.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Acquisition {
     /// The resource that the call asked for, without the key prefix.
     pub resource: Resource,
-    /// The annotated function, or the place of the call of [`lock`](crate::lock()).
+    /// The annotated function, or the place in the source that called [`lock`](crate::lock()).
     pub site: &'static Site,
-    /// The pools of the lock. Empty if the call was refused before the pools were decided, for an
-    /// unknown pool or an invalid value.
+    /// The pools of the lock. The list is empty if the call was refused for an unknown pool or an invalid value, before
+    /// its pools were decided.
     pub pools: Vec<String>,
-    /// The ttl of the call; zero if there are no pools.
+    /// The ttl of the call. Zero if `pools` is empty.
     pub ttl: Duration,
-    /// True if the call ran below a holder of the same resource, and shared that lease.
+    /// True if the call ran below a holder of the same resource and shared that lease.
     pub is_shared: bool,
     /// The fencing token, if the call asked for one.
     pub fencing_token: Option<FencingToken>,
-    /// The end of the acquisition, or its present state.
+    /// The result of the acquisition, or its present state.
     pub outcome: Outcome,
 }
 
-/// The end of an acquisition, or its present state.
+/// The result of an acquisition, or its present state.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The call waits.
+    /// The call is waiting for the lock.
     Waiting,
-    /// The caller dropped the call before it had an answer.
+    /// The caller dropped the call while it waited.
     Dropped,
-    /// The call was refused. A call with `if_locked = "skip"` was skipped if the error is
-    /// [contended](LockError::is_contended), or if the job [ran already](LockError::is_already_run).
+    /// The call was refused. With `if_locked = "skip"` it was skipped, if the error is
+    /// [contended](LockError::is_contended) or the job [ran already](LockError::is_already_run).
     Refused(LockError),
     /// The call holds the lock now.
     Held,
@@ -57,7 +57,7 @@ pub enum Outcome {
 }
 
 impl Acquisition {
-    /// True if the call got the lock, even briefly.
+    /// True if the call got the lock, even if only briefly.
     pub fn was_locked(&self) -> bool {
         matches!(
             self.outcome,
@@ -71,7 +71,7 @@ impl Acquisition {
     }
 }
 
-/// `` `order:42` by `shop::charge` on a, b, c for 1 min: released ``
+/// Writes a line such as `` `order:42` by `shop::charge` on a, b, c for 1 min: released ``.
 impl fmt::Display for Acquisition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` by `{}`", self.resource, self.site.name())?;
@@ -88,12 +88,12 @@ impl fmt::Display for Acquisition {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Waiting => f.write_str("waits for it"),
+            Self::Waiting => f.write_str("waiting"),
             Self::Dropped => f.write_str("dropped while it waited"),
             Self::Refused(error) => write!(f, "refused, as {error}"),
             Self::Held => f.write_str("held now"),
             Self::Released => f.write_str("released"),
-            Self::CutOff => f.write_str("held, and cut off in its body"),
+            Self::CutOff => f.write_str("cut off while its body ran"),
             Self::Lost(over) => write!(f, "lost: {over}"),
         }
     }
@@ -103,20 +103,20 @@ impl fmt::Display for Outcome {
 #[derive(Default)]
 pub(crate) struct Journal {
     entries: Mutex<Vec<JournalEntry>>,
-    /// Wakes the callers of `until_…` when an entry changes.
+    /// Wakes the callers of the kit's `until_…` methods when an entry changes.
     pub(crate) changed: Notify,
 }
 
 struct JournalEntry {
     acquisition: Acquisition,
-    /// Present while the lock is held.
+    /// `None` unless the lock is held now.
     lease: Option<LeaseHandle>,
-    /// The outcome once the release has been sent.
+    /// The outcome that the entry gets once the release has been sent.
     ending: Option<Outcome>,
 }
 
 impl Journal {
-    /// Adds an acquisition. `args` is `None` if the call is refused before they are decided.
+    /// Adds an entry. `args` is `None` if the call is refused before its values are decided.
     pub(crate) fn begin(
         self: &Arc<Self>,
         site: &'static Site,
@@ -154,14 +154,14 @@ impl Journal {
         entries.iter().map(|it| it.acquisition.clone()).collect()
     }
 
-    /// Returns the leases that are held now.
+    /// Returns the leases that are held right now.
     pub(crate) fn leases(&self) -> Vec<LeaseHandle> {
         let entries = self.entries.lock();
         entries.iter().filter_map(|it| it.lease.clone()).collect()
     }
 }
 
-/// Writes one entry of a journal. Its drop ends the entry, once the release has been sent.
+/// Writes one entry of a journal. Dropping the line ends the entry, after the release has been sent.
 pub(crate) struct JournalLine {
     journal: Arc<Journal>,
     index: usize,
@@ -182,7 +182,7 @@ impl JournalLine {
         });
     }
 
-    /// Records how the lease ends. If it is over already, `over` has the reason.
+    /// Records how the lease ends. `over` is the reason if the lease ended before its release.
     pub(crate) fn record_end(&self, over: Option<LeaseEnd>, is_cut_off: bool) {
         if let Some(entry) = self.journal.entries.lock().get_mut(self.index) {
             entry.ending = Some(match over {
@@ -203,7 +203,7 @@ impl JournalLine {
 
 impl Drop for JournalLine {
     fn drop(&mut self) {
-        // Dropped outside of the lock: the last handle of a lease may send its release.
+        // Drop the handle outside of the mutex: the last handle of a lease may send its release.
         let mut _lease = None;
         self.change(|entry| {
             _lease = entry.lease.take();

@@ -1,12 +1,11 @@
-//! Shows locks to the outside world: spans and events through `tracing`, figures through `metrics`. The
-//! guide's `reference/metrics.md` has the list of names.
+//! Shows locks to the outside: spans and events through `tracing`, figures through `metrics`.
 //!
-//! A lock pays nothing for what nobody watches: a span without a subscriber is a few words on the stack, and
-//! [`figure!`] expands to nothing unless the feature `metrics` is on.
+//! The guide lists all names in `reference/metrics.md`. Telemetry without an observer costs nearly nothing: a span
+//! without a subscriber is a few words on the stack, and [`figure!`] expands to nothing without the feature `metrics`.
 
 mod acquiring;
 mod holding;
-// The kit for users' tests makes the only journals.
+// Only the testing kit makes journals.
 #[cfg_attr(not(feature = "testing"), allow(dead_code, unreachable_pub))]
 pub(crate) mod journal;
 #[cfg(feature = "metrics")]
@@ -19,7 +18,7 @@ pub(crate) use holding::HoldTelemetry;
 
 use crate::error::{LockError, LockErrorKind};
 
-/// Returns the kind of an error as a word.
+/// Returns the name of an error's kind, for labels and spans.
 pub(crate) fn kind_of(error: &LockError) -> &'static str {
     match error.kind() {
         LockErrorKind::Contended(_) => "contended",
@@ -39,8 +38,9 @@ fn mark_failed(span: &Span, error_type: &'static str) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// Gives the present recorder a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the recorder is
-/// caught, because drops give figures.
+/// Records a figure with the present recorder: `figure!(counter TERMS { site: name } increment(1))`.
+///
+/// A panic of the recorder is caught, because drops record figures, too.
 #[cfg(feature = "metrics")]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
@@ -53,7 +53,7 @@ macro_rules! figure {
 #[cfg(not(feature = "metrics"))]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
-        // The closure only makes the values count as used.
+        // The closure is never called, but makes the values count as used.
         let _ = || {
             $(let _ = &$value;)*
             let _ = &$by;
@@ -62,7 +62,7 @@ macro_rules! figure {
 }
 pub(crate) use figure;
 
-/// Counts something in a gauge until it is dropped: `count_in_gauge!(LEADING { site: name })`.
+/// Adds one to a gauge until the value is dropped: `count_in_gauge!(LEADING { site: name })`.
 macro_rules! count_in_gauge {
     ($name:ident { $($label:ident: $value:expr),* }) => {{
         $(let _ = &$value;)*
@@ -81,7 +81,7 @@ macro_rules! count_in_gauge {
 }
 pub(crate) use count_in_gauge;
 
-/// A count in a gauge. It ends in the recorder in which it began.
+/// An increment of a gauge. Its drop takes the increment back, in the same recorder.
 pub(crate) struct GaugeCount {
     /// `None` if the recorder panicked.
     #[cfg(feature = "metrics")]

@@ -1,4 +1,4 @@
-//! Names from outside, and how texts show them.
+//! Shows names that come from outside, and suggests corrections.
 
 mod name;
 mod suggest;

@@ -1,12 +1,12 @@
-//! Names from outside, as errors show them.
+//! Shows names from outside in errors.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use redlock_core::Resource;
 
-/// A name from a configuration. It is shown on one short line. It is not shown if it may be a URL
-/// in the wrong place, as a URL may contain a password.
+/// A name from a configuration, for display on one short line. A name that may be a URL is replaced, because a URL may
+/// contain a password.
 pub(crate) struct ShownName<'a>(pub(crate) &'a str);
 
 impl fmt::Display for ShownName<'_> {
@@ -14,7 +14,7 @@ impl fmt::Display for ShownName<'_> {
         if self.0.contains("://") || self.0.contains('@') {
             return f.write_str("(a URL, which is not shown)");
         }
-        // A resource's name is shown so that it is safe in a line of log.
+        // A resource's name is always shown so that it is safe in a log line.
         Resource::from(self.0).fmt(f)
     }
 }
@@ -25,7 +25,8 @@ impl fmt::Debug for ShownName<'_> {
     }
 }
 
-/// Returns a text of the user's code on one line, without words that may be URLs. A URL may contain a password.
+/// Returns a text of the user's code on one line. Words that may be URLs are replaced, because a URL may contain a
+/// password.
 pub(crate) fn shown_text(text: &str) -> String {
     let text = text.replace('`', "'");
     let words = text
@@ -34,7 +35,7 @@ pub(crate) fn shown_text(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// A map with names as keys, for `Debug`.
+/// A map with names as keys, for `Debug` output without passwords.
 pub(crate) struct NamedMap<'a, T>(pub(crate) &'a BTreeMap<String, T>);
 
 impl<T: fmt::Debug> fmt::Debug for NamedMap<'_, T> {

@@ -1,8 +1,8 @@
-//! "did you mean …?" for mistyped names.
+//! Suggests the right name for a mistyped one: "did you mean …?".
 
 use super::name::ShownName;
 
-/// Returns a suggestion: the nearest candidate, or else all of them.
+/// Returns a suggestion that names the nearest candidate. If none is near, it lists all of them.
 pub(crate) fn did_you_mean<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
@@ -21,7 +21,7 @@ pub(crate) fn did_you_mean<'a>(
 
 /// Returns the candidate nearest to `typed`, if its distance is small enough.
 fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // One error in three letters: `tll` finds `ttl`, but `foo` finds nothing.
+    // Allow one typo for every three letters: `tll` finds `ttl`, but `foo` finds nothing.
     let allowed = typed.chars().count().div_ceil(3);
     candidates
         .into_iter()

@@ -1,7 +1,8 @@
--- Takes the lock from holders, by their tokens. Deletes no other's key, so that a call that arrives late takes
--- nothing from later holders.
--- KEYS: the keys of a lock that say who has it. ARGV: the tokens of those who lose it.
--- The tokens of those who have it afterwards, a line each.
+-- Takes the lock away from the holders with the given tokens. A key with any other token stays, so a call that arrives
+-- late cannot harm later holders.
+--   KEYS  the lock's keys that say who holds it
+--   ARGV  the tokens of the holders who lose it
+-- Returns the tokens of the remaining holders, one on each line.
 local lost, left = {}, {}
 for _, token in ipairs(ARGV) do lost[token] = true end
 for _, key in ipairs(KEYS) do
@@ -16,7 +17,7 @@ for _, key in ipairs(KEYS) do
     left[#left + 1] = value
   end
 end
--- The marker of readers that are all gone.
+-- Once all readers are gone, delete the readers' marker too.
 for _, key in ipairs(#left == 0 and KEYS or {}) do
   if redis.pcall('GET', key) == 'redlock:readers' then redis.call('DEL', key) end
 end

@@ -1,4 +1,4 @@
-//! Calls for a lock of any kind: a look at its holder, and a forced release.
+//! Calls for locks of any kind: peeking at the holder, and releasing by force.
 
 pub(super) mod scripts;
 #[cfg(test)]
@@ -13,18 +13,18 @@ use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 
 use scripts::{FORCE_RELEASE, PEEK};
 
-/// Asks which of `keys` is the first that is there, for how long, and whose.
+/// Builds the call that reports the first existing key, its value and its remaining time.
 pub(crate) fn peek(keys: &Resource) -> Call {
     Call::new(&PEEK, Effect::Looks, keys, read_peek)
 }
 
-/// Deletes what the holders with the tokens `lost` have on `keys`, and asks who has them then.
+/// Builds the call that takes `keys` from the holders with the tokens `lost`. The reply names the remaining holders.
 pub(crate) fn force_release(keys: &Resource, lost: &BTreeSet<Box<[u8]>>) -> Call {
     let lost = lost.iter().map(|token| Argument::bytes(token));
     Call::new(&FORCE_RELEASE, Effect::Looks, keys, read_holders).with(lost)
 }
 
-/// Reads which of several keys exists: its place, its remaining ms and its value.
+/// Reads the reply to a peek: the existing key's place, remaining ms and value.
 fn read_peek(value: Value) -> Option<Vote> {
     let text = match value {
         Value::Nil => return Some(Vote::Absent),
@@ -42,7 +42,7 @@ fn read_peek(value: Value) -> Option<Vote> {
     Some(Vote::Held(holding))
 }
 
-/// Reads who has a lock: the owner tokens, a line each.
+/// Reads the reply to a forced release: the remaining holders' tokens, one on each line.
 fn read_holders(value: Value) -> Option<Vote> {
     match value {
         Value::Text(tokens) if tokens.is_empty() => Some(Vote::Absent),
@@ -54,7 +54,7 @@ fn read_holders(value: Value) -> Option<Vote> {
     }
 }
 
-/// Returns the owner tokens in the answers to a forced release.
+/// Returns the owner tokens that the answers to a forced release contain.
 pub(crate) fn tokens_in(answers: &[Option<Vote>]) -> BTreeSet<Box<[u8]>> {
     let holdings = answers.iter().flatten().filter_map(Vote::holding);
     let lines = holdings.filter_map(|holding| holding.value.as_deref());
@@ -62,7 +62,7 @@ pub(crate) fn tokens_in(answers: &[Option<Vote>]) -> BTreeSet<Box<[u8]>> {
     tokens.map(Box::from).collect()
 }
 
-/// Splits a text at its first space into a number and the rest.
+/// Splits a text at its first space, into a number and the rest.
 fn split_number<N: FromStr>(text: &[u8]) -> Option<(N, &[u8])> {
     let space = text.iter().position(|byte| *byte == b' ')?;
     let number = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The scripts about locks of any kind, with their twins.
+//! The scripts for locks of any kind, with their twins.
 
 use crate::node::READERS_MARKER;
 use crate::node::script::Script;
@@ -9,7 +9,7 @@ use crate::node::value::Value;
 pub(crate) static PEEK: Script =
     Script::whole("peek", include_str!("peek.lua"), peek).shaped("key+", "");
 
-/// Deletes what some holders have. Operators do that, not clients that lock.
+/// Takes a lock away from some of its holders. Operators use this script, and clients that lock do not.
 pub(crate) static FORCE_RELEASE: Script = Script::whole(
     "force-release",
     include_str!("force_release.lua"),

@@ -1,4 +1,4 @@
-//! What the replies to questions about locks mean.
+//! Tests of how replies about locks of any kind become votes.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
--- Lets all locks live for at least the ttl, and raises their counters to at least the number. Never shortens.
--- ARGV: token, ttl, with counters number and the counters' ttl, and last 'back' if missing locks are put back.
--- 1: extended; -1: a lock is missing.
+-- Extends all locks to at least the ttl. Raises their counters to at least the number. Never shortens a life.
+--   ARGV  token, ttl; with counters also: the number, the counters' ttl; last 'back' to restore missing locks
+-- Returns 1 if the locks are extended, and -1 if a lock is missing.
 if gone > 0 and ARGV[#ARGV] ~= 'back' then return -1 end
 for i = 1, locks do
   local left = redis.call('PTTL', KEYS[i])

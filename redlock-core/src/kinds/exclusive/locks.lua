@@ -1,7 +1,7 @@
--- The beginning of an acquisition and an extension: ends the script at the first lock of another holder.
--- KEYS: the locks; the counters of a fenced lock; and the node's marker if it is to be checked.
--- ARGV: token, ttl, and with counters more than one argument besides.
--- A text: another holder's token; 0: a key that is no string.
+-- Counts the locks that are missing, for an acquisition or an extension. Ends the script at another holder's lock.
+--   KEYS  the locks; for a fenced lock their counters; then the node's marker if it is to be checked
+--   ARGV  token, ttl; with counters at least two more arguments
+-- Returns another holder's token, or 0 if a key is not a string.
 local locks, gone = ARGV[4] and math.floor(#KEYS / 2) or #KEYS, 0
 local first, last = ARGV[4] and locks + 1, 2 * locks
 for i = 1, locks do

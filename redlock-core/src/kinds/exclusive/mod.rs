@@ -1,4 +1,4 @@
-//! The plain lock, with or without a fencing token: a holder that is the only one, of one key or of several at once.
+//! The plain lock, fenced or not: a single holder of one key, or of several.
 
 pub(crate) mod scripts;
 #[cfg(test)]
@@ -16,14 +16,14 @@ use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
 use scripts::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, SET};
 
-/// The last argument of an extension that puts back what is missing.
+/// The last argument of an extension that restores missing keys.
 pub(super) const BACK: &str = "back";
 
-/// The calls of a lock on one key or several.
+/// The protocol of a lock on one key or several.
 pub(crate) struct Exclusive {
     keys: Resource,
     pub(super) counters: Option<Counters>,
-    /// The keys of all permits, and the number of this one; `None` unless the lock is one of several permits.
+    /// The keys of all permits, and the number of this one. `None` for locks other than permits.
     one_of: Option<(Resource, u16)>,
 }
 
@@ -36,7 +36,7 @@ impl Exclusive {
         }
     }
 
-    /// Returns a lock without a fencing token.
+    /// Returns the protocol of a plain lock on `keys`. This lock has no fencing token.
     pub(crate) fn plain(keys: Resource) -> Self {
         Self {
             keys,
@@ -45,13 +45,13 @@ impl Exclusive {
         }
     }
 
-    /// Makes the lock the permit with this `number` among those that have the keys `all`.
+    /// Makes this lock one of several permits. `all` has their keys, and `number` is the number of this one.
     pub(crate) fn one_of(self, all: Resource, number: u16) -> Self {
         let one_of = Some((all, number));
         Self { one_of, ..self }
     }
 
-    /// Returns an extension that raises the counters to at least `count`.
+    /// Builds the call that extends the lock and raises its counters to at least `count`.
     fn keep(&self, token: &OwnerToken, ttl: Duration, count: u64) -> Call {
         let call = Call::new(&EXTEND, Effect::Keeps, &self.keys, read_done)
             .with([Argument::token(token), Argument::millis(ttl)]);
@@ -132,7 +132,7 @@ impl LockProtocol for Exclusive {
     }
 }
 
-/// Reads the reply to `SET … GET`: nil, or the holder's value.
+/// Reads the reply to `SET … GET`: the holder's value, or nil if it is granted.
 fn read_set(value: Value) -> Option<Vote> {
     match value {
         Value::Nil => Some(Vote::GRANTED),
@@ -140,12 +140,12 @@ fn read_set(value: Value) -> Option<Vote> {
     }
 }
 
-/// Reads the reply of a script that takes keys. A number is where the counters stand, or 1 without counters; a text is
-/// the holder's value; 0 stands for a key of another type.
+/// Reads the reply of a script that acquires. A number is the new value of the counters, or 1 without counters. A text
+/// is the holder's value. 0 means that a key has another type.
 pub(super) fn read_taken(value: Value) -> Option<Vote> {
     match value {
         Value::Int(0) => Some(Vote::Held(Holding::unknown(Remaining::NotALock))),
-        // No counter is that low: it is about the time in µs.
+        // Counters are close to the time in µs, so 1 means that there are none.
         Value::Int(1) => Some(Vote::GRANTED),
         Value::Int(count) => Some(Vote::granted(Some(count.unsigned_abs()), None)),
         Value::Text(holder) => Some(Vote::Held(Holding::by(holder))),
@@ -153,7 +153,8 @@ pub(super) fn read_taken(value: Value) -> Option<Vote> {
     }
 }
 
-/// Reads the reply of most scripts: 1 for done, the holder's value or 0 for another's key, and -1 for no key.
+/// Reads the reply of a script that extends or releases. The reply is 1 for done, -1 for a missing key, and 0 or a
+/// value for another holder's key.
 pub(super) fn read_done(value: Value) -> Option<Vote> {
     match value {
         Value::Int(1) => Some(Vote::GRANTED),
@@ -164,7 +165,7 @@ pub(super) fn read_done(value: Value) -> Option<Vote> {
     }
 }
 
-/// Returns a plain lock on `keys`.
+/// Returns the protocol of a plain lock on `keys`.
 #[cfg(test)]
 pub(crate) fn plain(keys: &Resource) -> std::sync::Arc<dyn LockProtocol> {
     std::sync::Arc::new(Exclusive::plain(keys.clone()))

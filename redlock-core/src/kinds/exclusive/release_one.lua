@@ -1,4 +1,5 @@
--- Deletes the key of a lock of one key, if it is ours. `release.lua` takes 1.4 times as long, while a caller waits.
+-- Deletes the key of a lock with a single key, if it holds our token. A caller waits for this release, and
+-- `release.lua` would take 1.4 times as long.
 if #KEYS == 1 then
   local held = redis.pcall('GET', KEYS[1])
   if held == ARGV[1] then return redis.pcall('DEL', KEYS[1]) end

@@ -1,4 +1,4 @@
-//! The scripts of locks that one holder has, with their twins.
+//! The scripts of locks with a single holder, and their twins.
 
 use crate::kinds::fenced::{check_marker, raise_counters};
 use crate::model::token;
@@ -6,7 +6,7 @@ use crate::node::script::Script;
 use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
 
-/// Takes the lock on one key. With `GET`, a refusal has the holder's token.
+/// Takes the lock on one key. Because of `GET`, a refusal contains the holder's token.
 pub(crate) static SET: Script = Script::command(
     "set",
     "SET",
@@ -16,7 +16,7 @@ pub(crate) static SET: Script = Script::command(
 )
 .shaped("lock", "token ttl");
 
-/// Takes the locks on several keys, all or none, and raises their counters.
+/// Takes the locks on all of several keys, or on none. Raises their counters.
 pub(crate) static ACQUIRE_ALL: Script = Script::loaded(
     "acquire-all",
     concat!(
@@ -31,7 +31,7 @@ pub(crate) static ACQUIRE_ALL: Script = Script::loaded(
     "token ttl [ hint life window ]",
 );
 
-/// Lets the keys of a lock that is ours live on, or puts them back, and raises its counters.
+/// Extends the keys that hold our token, or restores missing keys. Raises the lock's counters.
 pub(crate) static EXTEND: Script = Script::loaded(
     "extend",
     concat!(
@@ -43,7 +43,7 @@ pub(crate) static EXTEND: Script = Script::loaded(
 )
 .shaped("lock+ [ counter+ ]", "token ttl [ hint life ] back?");
 
-/// Deletes the keys of a lock that are ours.
+/// Deletes the keys of a lock that hold our token.
 pub(crate) static RELEASE: Script = Script::loaded(
     "release",
     concat!(
@@ -55,8 +55,7 @@ pub(crate) static RELEASE: Script = Script::loaded(
 )
 .shaped("lock+", "token");
 
-/// Makes several calls at once, with an answer to each call: `SET` for the first keys, and `RELEASE` for the keys after
-/// them.
+/// Serves several calls at once: `SET` for the first keys, `RELEASE` for the others. Each call gets an answer.
 pub(crate) static MANY: Script = Script::loaded(
     "many",
     concat!(include_str!("take_each.lua"), include_str!("release.lua")),
@@ -64,7 +63,8 @@ pub(crate) static MANY: Script = Script::loaded(
 )
 .shaped("lock+", "token+ [ taken ttl ]");
 
-/// The bytes of a foreign value that an answer of [`MANY`] has at most: one more than any token.
+/// The most bytes of a foreign value in an answer of [`MANY`]. The bound is above the longest token, so that a value
+/// that was cut never looks like a token.
 const MAX_ANSWER_BYTES: usize = token::LONGEST_TOKEN + 1;
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
@@ -103,8 +103,8 @@ fn extend(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Valu
     Ok(Value::Int(1))
 }
 
-/// Finds how many keys are locks, and how many of them are missing. Ends a script at another holder's lock
-/// (`locks.lua`).
+/// Counts the keys that are locks, and the missing ones among them. As in `locks.lua`, another holder's lock is the
+/// error that ends the script.
 fn find_locks(store: &Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<(usize, usize), Value> {
     let has_counters = arguments.len() > 3;
     let (count, mut gone) = (keys.len() / if has_counters { 2 } else { 1 }, 0);
@@ -142,7 +142,7 @@ fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value,
     Ok(Value::List(answers))
 }
 
-/// Takes one lock: 1, or what the key holds.
+/// Takes one lock. Returns 1, or the value of the key if it is taken already.
 fn take(store: &mut Store, key: &[u8], token: &[u8], ttl: &[u8]) -> Result<Value, Value> {
     if store.set_nx(key, token, parse_integer(ttl)?)? {
         return Ok(Value::Int(1));
@@ -151,10 +151,10 @@ fn take(store: &mut Store, key: &[u8], token: &[u8], ttl: &[u8]) -> Result<Value
     Ok(Value::text(&held[..held.len().min(MAX_ANSWER_BYTES)]))
 }
 
-/// Deletes the keys that hold their token, or the only token: 1 for each key that is deleted, 0 for another holder's key,
-/// and -1 for a key that is missing or no string.
+/// Deletes each key that holds its token; a single token stands for all keys. Returns an answer for each key: 1
+/// deleted, 0 another holder's, -1 missing or not a string.
 fn release_each(store: &mut Store, keys: &[&[u8]], tokens: &[&[u8]]) -> Vec<i64> {
-    // All keys are read before any key is deleted.
+    // Read all keys before deleting any, as the script does.
     let held = store.mget(keys);
     let each = keys.iter().zip(held).zip(tokens.iter().cycle());
     each.map(|((key, held), token)| match held {

@@ -1,8 +1,8 @@
--- Takes several locks, each by itself.
--- KEYS: the locks, and then those that `release.lua` releases. ARGV: the token of each key, and then how many locks are
--- taken, and their ttl.
--- The answer to each that is not taken: the first 557 bytes of what the key holds, which may be huge (no token is that
--- long); or the error of its command. A user who may not run GETRANGE has the GET.
+-- Acquires several independent locks. `release.lua` follows and releases others in the same call.
+--   KEYS  the locks to acquire, then the locks to release
+--   ARGV  one token for each key; the number of locks to acquire; their ttl
+-- The answer for a lock that is not acquired is the holder's value or the command's error. Values are cut at 557 bytes,
+-- one more than the longest token, because a foreign value may be huge. GET serves users who may not run GETRANGE.
 local taken, ttl = tonumber(ARGV[#KEYS + 1]) or 0, ARGV[#KEYS + 2]
 local each, taken, answers, all = true, math.max(0, math.min(#KEYS, taken)), {}, true
 local set = redis.pcall

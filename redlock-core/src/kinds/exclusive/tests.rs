@@ -1,4 +1,4 @@
-//! What the replies to calls of plain locks mean.
+//! Tests of how replies to calls of plain locks become votes.
 
 use crate::kinds::plain;
 use crate::kinds::tests::{TTL, token};
@@ -20,9 +20,9 @@ fn what_a_script_that_acquires_replies() {
     assert_eq!(vote(Value::text(*b"web/1/2")), held);
     let no_lock = Vote::Held(Holding::unknown(Remaining::NotALock));
     assert_eq!(vote(Value::Int(0)), no_lock);
-    // No holder has the attempt's own token.
+    // Each attempt draws a new token, so another holder cannot have it.
     let own = vote(Value::text(token().as_bytes()));
     assert!(matches!(own, Vote::Failed(error) if error.kind() == NodeErrorKind::Refused));
-    // The reply of a `SET NX`.
+    // Only the command `SET` replies with nil.
     assert!(matches!(vote(Value::Nil), Vote::Failed(_)));
 }

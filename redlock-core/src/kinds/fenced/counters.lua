@@ -1,15 +1,19 @@
--- Declares `counted`, but only in a call with counters: declaring a function costs a server as much as a command.
--- KEYS: the counters from `first` to `last`, and after them the node's marker if it is to be checked.
+-- Declares `counted` in a call with counters. Other calls skip this, because it costs as much as a command.
+--   KEYS  the counters from `first` to `last`; then the node's marker if it is to be checked
 local counted
 if first then
   local time = redis.call('TIME')
   local now = time[1] * 1000000 + time[2]
 
-  -- Raises the counters to one number, which is `step` above them all and not below `least`. With a window, `least` is
-  -- a client's time, and is limited to the window around the node's own clock. A counter's value that is no number, or
-  -- too large for a double to count on, counts as missing. A counter that is ahead of the clock does not expire before
-  -- the clock has passed it, as the next one would be lower. Numbers are written out in full. No life is shortened, and
-  -- without a window a counter that has its number is not set again: a full server refuses that.
+  -- Raises all counters to one number, and returns it.
+  --   step    the number is at least this much above each counter
+  --   least   the number is at least this; with a window, a client's time in µs
+  --   ttl     the least time in ms for which the counters live
+  --   window  the largest distance in µs that `least` may have from the node's own clock
+  -- A counter counts as missing if its value is not a number, or too large for a double to count on. A counter ahead of
+  -- the clock lives until the clock has passed it, because the next number would be lower otherwise. No life is
+  -- shortened. Numbers are written out in full. Without a window, a counter that has the number already is left alone,
+  -- because a full server refuses a SET.
   function counted(step, least, ttl, window)
     local count, texts = tonumber(least), {}
     if window then count = math.min(math.max(count, now - window), now + window) end
@@ -33,8 +37,8 @@ if first then
     return count
   end
 
-  -- A node that was flushed a moment ago grants no fenced lock: its marker is missing, or is of another wire format, or
-  -- its quarantine, whose end in ms comes after the format's number, is not over.
+  -- Refuse without a valid marker, because the node may just have been flushed. The marker is the number of this wire
+  -- format, and then the end of the node's quarantine in ms. It is valid after that end.
   if KEYS[last + 1] then
     local text = redis.pcall('GET', KEYS[last + 1])
     local ends = type(text) == 'string' and tonumber(string.match(text, '^1 (%d+)'))

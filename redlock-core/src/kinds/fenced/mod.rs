@@ -13,22 +13,21 @@ use crate::node::value::Value;
 use crate::node::{Argument, WIRE_FORMAT};
 use crate::quorum::fencing::{COUNTER_IDLE, HINT_WINDOW};
 
-/// The beginning of the keys of fencing counters, after `redlock:`.
+/// The prefix of the keys of fencing counters, after `redlock:`.
 pub(super) const COUNTERS: &[u8] = b"fence:";
 
-/// Every counter is lower than this number, because a double does not count reliably beyond it.
+/// The bound of counters. Every counter is lower, because a double does not count reliably beyond this number.
 const TOO_LARGE: i64 = (1 << 53) - 1;
 
 /// The keys of the fencing counters of a lock.
 pub(crate) struct Counters(Resource);
 
 impl Counters {
-    /// Returns the counters of the lock on `keys`, with `prefix`.
+    /// Returns the counters of the lock on `keys`, with the key prefix `prefix`.
     pub(crate) fn new(keys: &Resource, prefix: &[u8]) -> Self {
         Self(auxiliary_keys(keys, prefix, COUNTERS))
     }
 
-    /// Returns the keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = Arc<[u8]>> + '_ {
         self.0.shared_names().iter().cloned()
     }
@@ -47,7 +46,7 @@ impl Counters {
         [Argument::text(count), Argument::millis(life)]
     }
 
-    /// Returns the last arguments of an acquisition.
+    /// Returns the last arguments of an acquisition, with its `hint`.
     pub(crate) fn acquisition_args(hint: u64, ttl: Duration) -> [Argument; 3] {
         let [hint, life] = Self::extension_args(hint, ttl);
         let window = Argument::text(HINT_WINDOW.as_micros());
@@ -55,8 +54,8 @@ impl Counters {
     }
 }
 
-/// Raises the counters to one number, and returns it; 1 without counters. The numbers are the least value, the counters'
-/// ttl and the window (`counters.lua`).
+/// Raises the counters to one number, and returns it, or 1 without counters. As in `counters.lua`, `numbers` are
+/// `least`, `ttl` and `window`.
 pub(super) fn raise_counters(
     store: &mut Store,
     counters: &[&[u8]],
@@ -94,8 +93,8 @@ pub(super) fn raise_counters(
     Ok(count)
 }
 
-/// Checks the node's marker, if `keys` has more than `count` counters, and returns the counters. The error tells that
-/// the marker is missing, is of another wire format, or its quarantine lasts (the end of `counters.lua`).
+/// Checks the node's marker, if `keys` has one after its `count` counters. Returns the counters. A missing marker,
+/// another wire format, or a quarantine that lasts is an error, as in `counters.lua`.
 pub(super) fn check_marker<'a>(
     store: &Store,
     keys: &'a [&'a [u8]],

@@ -1,4 +1,4 @@
-//! What counters hold, and for how long.
+//! Tests of the values and the lives of counters.
 
 use std::time::Duration;
 

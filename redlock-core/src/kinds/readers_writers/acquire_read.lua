@@ -1,6 +1,6 @@
--- The end of a reader's acquisition: makes its entry.
--- The first write is a command that a server without memory refuses. An acquisition from a connection that was cut
--- off may come behind an extension from the next one: it does not shorten the entry.
+-- Makes a reader's entry, at the end of its acquisition. The first write is a command that a server without memory
+-- refuses. An acquisition from a broken connection may arrive after an extension from the next one, so GT keeps the
+-- entry from getting shorter.
 local count = counted and counted(0, ARGV[6], ARGV[7], ARGV[8]) or 1
 local ends, life = now + ARGV[2], ARGV[2]
 if held then

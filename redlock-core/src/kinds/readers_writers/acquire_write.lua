@@ -1,7 +1,6 @@
--- Lets a writer in.
--- ARGV: token, ttl, advice, the client's name, and for a fenced lock hint, the counter's ttl and the hint's window.
--- 'r': readers are in; 't': it is the readers' turn; otherwise as for a reader. A refusal leaves the name for `advice`
--- ms.
+-- Lets a writer in, or refuses it. A refusal leaves the client's name on the node for `advice` ms.
+--   ARGV  token, ttl, advice, the client's name; for a fenced lock also: hint, the counter's ttl, the hint's window
+-- Returns 'r' if readers are in, and 't' if it is the readers' turn. Other replies are those of a reader's acquisition.
 local why, last
 if held and held ~= marker then
   why = '=' .. held
@@ -27,6 +26,6 @@ local count = counted and counted(2, ARGV[5], ARGV[6], ARGV[7]) or 1
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 if held then redis.call('DEL', KEYS[2]) end
 if ARGV[4] ~= '' and says(KEYS[3], ARGV[4]) then redis.call('DEL', KEYS[3]) end
--- Readers that were refused so far go first once this writer has left.
+-- Readers that were refused so far go first after this writer.
 if last then redis.pcall('ZADD', KEYS[4], last, 'due') end
 return count

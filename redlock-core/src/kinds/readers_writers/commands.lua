@@ -1,4 +1,4 @@
--- Calls of the commands that readers and writers need beside those of every lock. They change nothing.
+-- Harmless calls of the commands that only readers and writers need.
 {'ZADD', key, 'XX', '1', ''},
 {'ZSCORE', key, ''},
 {'ZREM', key, ''},

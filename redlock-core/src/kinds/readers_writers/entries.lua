@@ -1,6 +1,6 @@
--- Makes our entry or moves it forward, if it is told until when, and lets the key and the set live for as long as
--- the reader that stays longest. It begins with a write that needs no memory: a server that is out of memory
--- refuses a command that may need some as the first write of a script, but not after another write.
+-- Extends our entry to `till`, or makes it, if `till` is given. Then gives the key and the set the life of the reader
+-- that stays longest. The first write needs no memory: a server that is out of memory refuses a script whose first
+-- write may need some, but accepts such writes after it.
 local function settle(till)
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now))
   if till then redis.call('ZADD', KEYS[2], 'GT', digits(till), ARGV[1]) end

@@ -1,13 +1,13 @@
--- Lets a reader's entry live for at least the ttl, and raises the counter to at least the number. Makes an entry only
--- if it is put back, and never beside another key.
--- ARGV: token, ttl, with a counter number and the counter's ttl, and last 'back' if the entry is put back.
--- 1: extended; a text: another holder's token; 0: no string; -1: gone.
+-- Extends a reader's entry to at least the ttl. Raises the counter to at least the number. Restores a missing entry
+-- only with 'back', and never next to another holder's key.
+--   ARGV  token, ttl; with a counter also: the number, the counter's ttl; last 'back' to restore the entry
+-- Returns 1 if the entry is extended, another holder's token, 0 for a key that is not a string, or -1 without an entry.
 if held and held ~= marker then return held end
 if ARGV[#ARGV] == 'back' then
-  -- Old entries beside a key that was lost are of no account.
+  -- The key was lost, so its old entries are void.
   if not held then redis.call('DEL', KEYS[2]) end
 else
-  -- Entries count only beside the readers' marker.
+  -- Entries count only next to the readers' marker.
   local ends = held and redis.call('ZSCORE', KEYS[2], ARGV[1])
   if not ends or tonumber(ends) <= now then return -1 end
 end

@@ -1,10 +1,10 @@
-//! Locks with readers and writers: a writer excludes all, and readers exclude writers.
+//! Locks with readers and writers. A writer excludes everyone, and readers exclude writers.
 //!
-//! Scripts have the keys of the lock, of the readers, of the intent and of the turn, in this order. With a fencing token
-//! the counter follows, and in an acquisition the node's marker. A reader's release has the first two only.
+//! Scripts have the keys of the lock, the readers, the intent and the turn, in this order. With a fencing token the
+//! counter follows, and in an acquisition the node's marker. A reader's release has only the first two keys.
 //!
-//! A node has either a writer's key, or the readers' marker and their entries. If the marker was lost, old entries may be
-//! left; they count for nothing, because an entry counts only next to the marker, and the next reader removes them.
+//! A node has either a writer's key, or the readers' marker and their entries. An entry counts only next to the marker.
+//! So entries that are left after the marker was lost count for nothing, and the next reader removes them.
 
 pub(super) mod scripts;
 #[cfg(test)]
@@ -27,60 +27,62 @@ use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 
 use scripts::{ACQUIRE_READ, ACQUIRE_WRITE, EXTEND_READ, RELEASE_SHARED};
 
-/// The beginning of the keys that list readers, after `redlock:`.
+/// The prefix of the keys that list readers, after `redlock:`.
 pub(super) const READERS: &[u8] = b"readers:";
-/// The beginning of the keys with the name of a waiting writer, after `redlock:`.
+/// The prefix of the keys with the name of a waiting writer, after `redlock:`.
 pub(super) const INTENTS: &[u8] = b"intent:";
-/// The beginning of the keys that say whether readers go first, after `redlock:`.
+/// The prefix of the keys that say whether readers go first, after `redlock:`.
 pub(super) const TURNS: &[u8] = b"turn:";
 
-/// Calls without an effect, on the key `key`, of the commands that only these scripts need: Lua, with commas between.
+/// Harmless calls of the commands that only these scripts need, on the key `key`. The text is a list in Lua.
 pub(crate) const COMMANDS: &str = include_str!("commands.lua");
 
-/// The part of a lock that readers and writers have in common.
+/// The parts that a reader's lock and a writer's lock have in common.
 struct SharedLock {
-    /// The lock of a holder that is alone.
+    /// The plain lock on the same key. Its keys and counters serve readers too, and its calls serve writers.
     lock: Exclusive,
-    /// The readers' entries, the intent of a waiting writer, and the readers that were refused.
+    /// The keys of the readers' entries, the writer's intent and the refused readers.
     auxiliary: [Arc<[u8]>; 3],
-    /// The token under which nodes remember a refused caller; `None` if no attempt follows a refusal.
+    /// The client's token, under which nodes remember a refused caller. `None` if no further attempt follows a refusal.
     client: Option<OwnerToken>,
-    /// The time for which nodes remember it.
+    /// The time for which nodes remember a refused caller.
     advice: Duration,
 }
 
-/// A lock that its holder shares with other readers.
+/// The protocol of a reader, which shares the lock with other readers.
 pub(crate) struct Reader {
     shared: SharedLock,
-    /// True if nodes may have refused this reader, or another reader of the client that was in line before this one.
+    /// True if nodes may have refused this reader, or one of its client ahead of it.
     was_refused: AtomicBool,
-    /// True if the client has other refused readers, which wait after this one. The readers' turn lasts until they
-    /// are in too.
+    /// True if other refused readers of the client wait after this one. The readers' turn lasts until these readers are
+    /// in too.
     is_followed_by_refused: AtomicBool,
 }
 
-/// A lock whose holder is alone.
+/// The protocol of a writer, which holds the lock alone.
 pub(crate) struct Writer(SharedLock);
 
-/// Returns the auxiliary keys of the lock on `keys`, with `prefix`. They are the sorted set of the readers' tokens, each
-/// with the end of its entry; the key with the name of one waiting writer; and the sorted set of refused readers.
+/// Returns the auxiliary keys of the lock on `keys`, with the key prefix `prefix`:
+/// 1. the sorted set of the readers' tokens, each with the end of its entry;
+/// 2. the key with the name of one waiting writer;
+/// 3. the sorted set of refused readers.
 pub(super) fn shared_keys(keys: &Resource, prefix: &[u8]) -> [Arc<[u8]>; 3] {
     let first = keys.names().next().unwrap_or_default();
     [READERS, INTENTS, TURNS].map(|kind| auxiliary_key(first, prefix, kind).into())
 }
 
-/// Checks a request of a reader or a writer. `once_per` is the period of a reader's job.
+/// Checks the request of a reader or a writer. `once_per` is the period of a reader's job.
 pub(super) fn check(resource: &Resource, once_per: Option<Duration>) -> Result<(), Invalid> {
     if resource.names().len() > 1 {
         return Err(Invalid::new(format!(
             "the resource `{resource}` has several names, and readers and writers share one name only; \
-             lock the names without a `mode`, or what they have in common",
+             leave `kind` out, or lock what the names have in common",
         )));
     }
     if once_per.is_some() {
         return Err(Invalid::new(
             "`once_per` is for a job, and readers run side by side; leave `once_per` out, or \
-             write (`mode = \"write\"`)",
+             write (`kind = \"write\"`)",
         ));
     }
     Ok(())
@@ -99,14 +101,14 @@ impl SharedLock {
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
         let mut all = vec![AuxiliaryKeys {
             keys: Resource::of(self.auxiliary.to_vec()),
-            parameter: "readers and writers (`mode`)",
+            parameter: "readers and writers (`kind`)",
             key: "list of its readers",
         }];
         all.extend(self.lock.auxiliary_keys());
         all
     }
 
-    /// Returns a call with the first `count` auxiliary keys, and with the lock's counter if it needs one.
+    /// Builds a call with the first `count` auxiliary keys. The lock's counter follows, if the call needs one.
     fn call(&self, script: &'static Script, effect: Effect, count: usize) -> Call {
         let read: ReadReply = if effect == Effect::Takes {
             read_admission
@@ -120,7 +122,7 @@ impl SharedLock {
             .with_keys(counters.into_iter().flat_map(Counters::keys))
     }
 
-    /// Returns the beginning of an acquisition, up to the client's token.
+    /// Begins an acquisition: its arguments up to the client's token.
     fn acquire(&self, script: &'static Script, token: &OwnerToken, ttl: Duration) -> Call {
         let client = self.client.as_ref();
         let [ttl, advice] = [ttl, self.advice].map(Argument::millis);
@@ -129,7 +131,7 @@ impl SharedLock {
             .with([Argument::token(token), ttl, advice, client])
     }
 
-    /// Ends an acquisition with the arguments of its counter, if the lock is fenced.
+    /// Completes an acquisition with the arguments of the counter, if the lock is fenced.
     fn fence(&self, call: Call, ttl: Duration, hint: u64) -> Call {
         match &self.lock.counters {
             Some(_) => call.with(Counters::acquisition_args(hint, ttl)).marked(),
@@ -137,7 +139,8 @@ impl SharedLock {
         }
     }
 
-    /// Returns a release with the first `count` auxiliary keys. It removes the client's token from the last of them.
+    /// Builds a release with the first `count` auxiliary keys. The release removes the client's token from the last of
+    /// them.
     fn leave(&self, token: &OwnerToken, until: Duration, count: usize) -> Call {
         let client = self.client.as_ref().map(Argument::token);
         let count = if client.is_some() { count } else { 1 };
@@ -146,7 +149,7 @@ impl SharedLock {
             .with(client)
     }
 
-    /// Removes the client's token from the nodes, without a release of any lock.
+    /// Builds the call that only removes the client's token from the nodes.
     fn withdraw(&self, count: usize) -> Option<Call> {
         let client = self.client.as_ref()?;
         Some(self.leave(client, self.advice, count))
@@ -162,7 +165,7 @@ impl Reader {
         }
     }
 
-    /// Returns an extension that raises the counter to at least `count`.
+    /// Builds the call that extends the entry and raises the counter to at least `count`.
     fn keep(&self, token: &OwnerToken, ttl: Duration, count: u64) -> Call {
         let counters = self.shared.lock.counters.as_ref();
         let counters = counters.map(|_| Counters::extension_args(count, ttl));
@@ -225,7 +228,7 @@ impl LockProtocol for Reader {
     }
 
     fn withdraw_call(&self, has_won: bool) -> Option<Call> {
-        // The acquisition of a winner took the name back, and followers still need the name.
+        // A winner's acquisition has removed the name already, and refused followers still need it.
         if has_won || self.is_followed_by_refused.load(Relaxed) {
             return None;
         }
@@ -241,7 +244,7 @@ impl LockProtocol for Reader {
     }
 
     fn turn_rule(&self) -> TurnRule {
-        // The next reader gets the lock, too.
+        // The next reader gets the lock as well.
         TurnRule::PassOn
     }
 }
@@ -270,7 +273,7 @@ impl LockProtocol for Writer {
 
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         if !is_lease {
-            // After a failed attempt the intent stays, for the caller's next attempt.
+            // After a failed attempt the intent stays for the caller's next attempt.
             return self.0.lock.release_call(token, until, is_lease);
         }
         self.0.leave(token, until, 2)
@@ -285,7 +288,7 @@ impl LockProtocol for Writer {
     }
 }
 
-/// Reads the reply to an acquisition: that of a plain lock, or a letter for what is in the way, and a value.
+/// Reads the reply to an acquisition: that of a plain lock, or a letter for the obstacle and then a value.
 fn read_admission(value: Value) -> Option<Vote> {
     let Value::Text(text) = value else {
         return exclusive::read_taken(value);

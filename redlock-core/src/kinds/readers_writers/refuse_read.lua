@@ -1,9 +1,9 @@
--- The beginning of a reader's acquisition: refuses it if another holder has the key, or a writer waits.
--- ARGV: token, ttl, advice, the client's name, 'last' if nodes may have refused the caller and no other of the client
--- that was refused waits, and for a fenced lock hint, the counter's ttl and the hint's window; and last 'tried', if the
--- connection's user was found to have the commands of readers.
--- A number: granted, and the counter stands there; '=' and a value: another holder's; 'i' and an id: a writer
--- waits; 0: the key is no string. A refusal is remembered for `advice` ms.
+-- Refuses a reader if another holder has the key or a writer waits. The node remembers the refusal for `advice` ms.
+--   ARGV  token, ttl, advice, client's name, 'last' or ''; for a fenced lock also: hint, counter's ttl, hint's window;
+--         then 'tried' if the connection's user is known to have the commands of readers
+-- 'last' means that nodes may have refused the caller, and that no other refused reader of its client waits.
+-- Returns the counter's new value if the lock is granted. Otherwise returns '=' and another holder's value, 'i' and a
+-- waiting writer's name, or 0 if the key is not a string.
 local why
 local is_held = held and held ~= marker
 if is_held then

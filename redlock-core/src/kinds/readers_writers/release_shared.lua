@@ -1,7 +1,7 @@
--- Deletes a reader's entry or a writer's key, and what the caller left when it was refused.
--- KEYS: the lock's key and the readers; for a writer that waited the intent too; and for a reader that gives up the turn.
--- ARGV: token, and with more than two keys the client's name.
--- 1: deleted; 0: another's; -1: nothing there.
+-- Deletes a reader's entry or a writer's key, and the caller's mark of a refusal.
+--   KEYS  the lock's key, the readers; then the intent for a writer that waited; then the turn for a reader that gives up
+--   ARGV  token; with more than two keys also the client's name
+-- Returns 1 if something is deleted, 0 if another holder has the key, and -1 if nothing is there.
 if #KEYS > 3 then
   redis.pcall('ZREM', KEYS[4], ARGV[2])
 elseif #KEYS > 2 and says(KEYS[3], ARGV[2]) then
@@ -13,7 +13,7 @@ if held == ARGV[1] then
 end
 if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return held and 0 or -1 end
 if held ~= marker then return 1 end
--- The last reader deletes the key. The others shorten it, for which they need the time.
+-- The last reader deletes the key. Other readers shorten the key's life, for which the script needs the time.
 if redis.call('PTTL', KEYS[2]) == -2 then
   redis.call('DEL', KEYS[1])
   return 1

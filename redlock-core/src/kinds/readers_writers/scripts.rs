@@ -15,7 +15,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::loaded(
         include_str!("../fenced/counters.lua"),
         include_str!("turn.lua"),
         include_str!("refuse_read.lua"),
-        // A user without one of the commands would leave entries behind.
+        // Try the commands first. A user who lacks one of them could not remove its entry.
         "if ARGV[#ARGV] ~= 'tried' then\n",
         include_str!("../denied.lua"),
         "local key = KEYS[2]\nlocal missing, other = denied({\n",
@@ -49,7 +49,7 @@ pub(crate) static ACQUIRE_WRITE: Script = Script::loaded(
     "token ttl advice name [ hint life window ]",
 );
 
-/// Lets a reader's entry live on, or puts it back, and raises the counter.
+/// Extends a reader's entry, or restores it, and raises the counter.
 pub(crate) static EXTEND_READ: Script = Script::loaded(
     "extend-read",
     concat!(
@@ -80,7 +80,7 @@ pub(crate) static RELEASE_SHARED: Script = Script::loaded(
 )
 .shaped("lock readers [ intent turn? ]", "token [ name ]");
 
-/// Beside the readers that were refused, if a writer has been let in since.
+/// The member of the turn's set that marks a writer's entry after the refusals.
 const DUE: &[u8] = b"due";
 
 /// The longest turn of readers, in ms, while a writer waits for the lock.
@@ -88,12 +88,12 @@ pub(super) const LONGEST_TURN: i64 = 500;
 
 /// The holders of the lock at a node.
 struct Held {
-    /// The value of a holder other than readers.
+    /// The value of the key. `None` if readers hold the lock, or nobody.
     other: Option<Box<[u8]>>,
     is_read: bool,
 }
 
-/// Reads who holds the lock (`held.lua`). If its key is no string, the answer is 0.
+/// Reads who holds the lock, as `held.lua` does. A key that is not a string ends the script with the reply 0.
 fn read_held(store: &Store, key: &[u8]) -> Result<Held, Value> {
     let held = store.get(key).map_err(|_| Value::Int(0))?;
     let is_read = held == Some(READERS_MARKER);
@@ -103,7 +103,7 @@ fn read_held(store: &Store, key: &[u8]) -> Result<Held, Value> {
     })
 }
 
-/// True if readers that were refused go first (`turn.lua`).
+/// True if it is the turn of refused readers, as in `turn.lua`.
 fn is_turn(store: &Store, turn: &[u8]) -> bool {
     let now = store.millis();
     store.entries(turn).is_ok_and(|waiting| {
@@ -113,8 +113,8 @@ fn is_turn(store: &Store, turn: &[u8]) -> bool {
     })
 }
 
-/// Lets the lock live for as long as the reader that stays longest. First makes the entry of `token` last until `ends`,
-/// if there is such an end (`entries.lua`).
+/// Gives the lock the life of the reader that stays longest, as `entries.lua` does. If `ends` is given, the entry of
+/// `token` first lasts until then.
 fn settle(
     store: &mut Store,
     keys: &[&[u8]],
@@ -181,7 +181,7 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
     Ok(Value::Int(count))
 }
 
-/// Remembers that a reader was refused. This is advice, so each of its commands may fail.
+/// Remembers a refused reader. The mark is advice, so each of its commands may fail.
 fn record_refused(store: &mut Store, turn: &[u8], name: &[u8], advice: i64, is_held: bool) {
     let (now, ends) = (store.millis(), store.millis().saturating_add(advice));
     let _ = store.zremrangebyscore(turn, now);
@@ -206,7 +206,7 @@ fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resu
             && advice != b"0"
             && let Ok(advice) = parse_integer(advice)
         {
-            // Advice, which may fail.
+            // The intent is advice, so this write may fail.
             let _ = store.set(intent, name, advice);
         }
         return Ok(Value::text(why));
@@ -225,7 +225,7 @@ fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resu
     Ok(Value::Int(count))
 }
 
-/// Returns the reply to a writer that is kept out: by a holder, by readers, or by their turn.
+/// Returns the reply to a writer that a holder, readers or the readers' turn keeps out.
 fn writer_obstacle(
     store: &mut Store,
     readers: &[u8],

@@ -1,6 +1,6 @@
--- Readers that were refused are in a sorted set, each under the name of its client with the end of its wait. Beside
--- them is 'due' if a writer has been let in since. Then it is their turn: until they are in or have withdrawn, and for
--- half a second at most from the first writer that it keeps out.
+-- True if it is the turn of refused readers. They are in a sorted set, each with the name of its client and the end of
+-- its wait. The set also contains 'due' if a writer got in after they were refused: then it is their turn. The turn
+-- lasts until they are in or have withdrawn, but at most half a second from the first writer that it keeps out.
 local function is_turn()
   local ends = redis.pcall('ZSCORE', KEYS[4], 'due')
   if type(ends) ~= 'string' or tonumber(ends) <= now then return false end

@@ -1,4 +1,4 @@
-//! Runs that nodes remember: a job that runs once a period.
+//! Run records: nodes remember the last run of a job that runs once a period.
 #![doc = include_str!("runs.md")]
 
 mod record_text;
@@ -16,17 +16,18 @@ use crate::node::store::parse_integer;
 use crate::node::{Argument, Call, Effect, Remaining, Script, Value, Vote};
 use crate::quorum::majority;
 
-/// The beginning of the keys that remember runs, after `redlock:`.
+/// The prefix of the keys that remember runs, after `redlock:`.
 pub(super) const RUNS: &[u8] = b"once:";
 
-/// Returns the time for which a run is remembered, counted from its beginning: nine tenths of the period. A clock that
-/// ticks a little early finds the record gone.
+/// Returns the time for which a run is remembered, counted from its beginning. The time is nine tenths of the period,
+/// so that a clock that ticks a little early finds the record gone.
 pub(crate) fn remembered_for(period: Duration) -> Duration {
     period.saturating_sub(period / 10)
 }
 
-/// Returns the key that remembers the runs of the lock on `keys`, with `prefix`. If the lock has several names, the key
-/// has a digest of all names, each behind its length, so that no two locks share a record.
+/// Returns the key of the run record for the lock on `keys`, with the key prefix `prefix`. If the lock has several
+/// names, the key contains a digest of all names. In the digest each name follows its length, so two locks never share
+/// a record.
 pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
     let first = keys.names().next().unwrap_or_default();
     let mut kind = RUNS.to_vec();
@@ -41,7 +42,7 @@ pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
     Resource::all([auxiliary_key(first, prefix, &kind)])
 }
 
-/// Returns the record's key, which has to be in the hash slot of the lock on `keys`.
+/// Returns the key of the run record, which has to be in the hash slot of the lock on `keys`.
 pub(crate) fn record_key(keys: &Resource, prefix: &[u8]) -> AuxiliaryKeys {
     AuxiliaryKeys {
         keys: run_key(keys, prefix),
@@ -50,8 +51,8 @@ pub(crate) fn record_key(keys: &Resource, prefix: &[u8]) -> AuxiliaryKeys {
     }
 }
 
-/// Sets a key to the record of a run. The script is sent with its text, because an answer `NOSCRIPT` would bring the
-/// record after the release of its lock.
+/// Sets a key to the record of a run. The script is sent with its text, because a reply `NOSCRIPT` would delay the
+/// record until after the release of its lock.
 pub(super) static REMEMBER: Script = Script::whole(
     "remember",
     include_str!("remember.lua"),
@@ -66,19 +67,19 @@ pub(super) static REMEMBER: Script = Script::whole(
 )
 .shaped("run", "text ttl life");
 
-/// The record of a run, as nodes are to keep it.
+/// The record of a run that nodes have to keep.
 pub(crate) struct RunRecord<'a> {
-    /// The holder who ran.
+    /// The token of the holder whose run it was.
     pub(crate) token: &'a OwnerToken,
-    /// When the run began, in ms since 1970.
+    /// The time at which the run began, in ms since 1970.
     pub(crate) began: u64,
-    /// The time for which nodes still remember the run.
+    /// The time for which nodes have to remember the run from now on.
     pub(crate) ttl: Duration,
-    /// The longest time for which nodes remember a run of this period. A record that has more left is replaced.
+    /// The longest time for which nodes remember a run of this period. A record that has more time left is replaced.
     pub(crate) longest: Duration,
 }
 
-/// Tells nodes to keep `record` at `key`. A record that expires later, and within `longest`, stays.
+/// Builds the call that keeps `record` at `key`. An existing record stays if it expires later, but within `longest`.
 pub(crate) fn remember(key: &Resource, record: &RunRecord<'_>) -> Call {
     let owner = owner_of(record.token.as_bytes()).unwrap_or_default();
     Call::new(&REMEMBER, Effect::Keeps, key, read_done).with([
@@ -88,9 +89,9 @@ pub(crate) fn remember(key: &Resource, record: &RunRecord<'_>) -> Call {
     ])
 }
 
-/// Returns the run that a majority remembers, by what all nodes say of its key to a caller with this period. A failed
-/// or silent node counts as one that remembers nothing. So does a node whose record has more time left than a run of the
-/// period can have, because its clock was set back, or the run had a longer period.
+/// Returns the run that a majority remembers, by the nodes' answers about its key. `period` is that of the caller's
+/// job. A failed or silent node counts as a node that remembers nothing. So does a node whose record has more time left
+/// than a run of this period can have. The node's clock was set back, or the run had a longer period.
 pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<LastRun> {
     let longest = remembered_for(period);
     let holdings = answers.iter().flatten().filter_map(Vote::holding);
@@ -100,7 +101,7 @@ pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<Las
     });
     let mut remembered: Vec<_> = remembered.collect();
     remembered.sort_by_key(|(left, _)| *left);
-    // Once this node has forgotten the run too, the nodes that still remember it are no majority.
+    // The decisive node completes a majority: once it forgets the run too, too few nodes remember it.
     let decisive = remembered.len().checked_sub(majority(answers.len()))?;
     let (next_in, holding) = remembered[decisive];
     let record = holding.value.as_deref().and_then(record_text::read);

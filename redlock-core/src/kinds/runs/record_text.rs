@@ -1,16 +1,16 @@
-//! The value of a key that remembers a run: who ran, and when the run began.
+//! The value of a run record: who ran, and when the run began.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Writes `host/pid`, a space, and the time in UTC: `web-7/3121 2026-11-22T03:00:00.012Z`.
+/// Writes `host/pid`, a space, and the time in UTC, such as `web-7/3121 2026-11-22T03:00:00.012Z`.
 pub(crate) fn write(owner: &str, began_ms: u64) -> String {
-    // The last time that RFC 3339 can write is that of the year 9999.
+    // RFC 3339 ends with the year 9999.
     const LAST_MS_OF_9999: u64 = 253_402_300_799_999;
     let began = UNIX_EPOCH + Duration::from_millis(began_ms.min(LAST_MS_OF_9999));
     format!("{owner} {}", humantime::format_rfc3339_millis(began))
 }
 
-/// Reads the `host/pid` and the time in a record. `None` for a value that is no record.
+/// Reads the `host/pid` and the time in a record. Returns `None` for any other value.
 pub(crate) fn read(value: &[u8]) -> Option<(&str, SystemTime)> {
     let text = std::str::from_utf8(value).ok()?;
     let (owner, began) = text.rsplit_once(' ')?;

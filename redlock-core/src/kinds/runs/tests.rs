@@ -1,4 +1,4 @@
-//! What the replies to calls about runs mean.
+//! Tests of how replies about run records become votes, and of the records' keys.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn fails() -> Vote {
     Vote::Failed(error)
 }
 
-/// `nodes` is the number of all nodes. The nodes without an answer in the list are silent.
+/// Returns the last run by the first `answers` of `nodes` nodes. The other nodes are silent.
 fn of(nodes: usize, answers: &[Vote]) -> Option<LastRun> {
     let mut all: Vec<_> = answers.iter().cloned().map(Some).collect();
     all.resize(nodes, None);

@@ -1,4 +1,4 @@
-//! A question to all nodes, and their votes.
+//! Rounds: one call to all nodes, and the collection of their votes.
 
 use std::future::{Future, poll_fn};
 use std::sync::{Arc, OnceLock};
@@ -20,30 +20,31 @@ use super::{Tally, majority};
 /// The condition under which a round is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
-    /// A majority granted, or none can.
+    /// A majority granted, or a majority of grants is impossible.
     Majority,
-    /// No majority can grant, and another client certainly holds the lock; or all nodes answered.
+    /// A majority granted, or all nodes answered, or another client certainly holds the lock. The last case requires
+    /// that a majority of grants is impossible.
     Contention,
-    /// A majority answered. If the call is a release, none of these nodes has our key then.
+    /// A majority answered. If the call is a release, our key is gone from these nodes then.
     MajorityAnswered,
-    /// A majority answered that a key is held, or none can.
+    /// A majority answered that a key is held, or such a majority is impossible.
     MajorityHeld,
     /// A majority answered that no key exists, or that the keys hold one value.
     Known,
     /// All nodes answered.
     All,
-    /// All seats of this set answered: bit n is seat n.
+    /// All seats of this set answered. Bit n is seat n.
     Seats(u64),
-    /// A majority of all nodes granted, counting these seats only, or none can.
+    /// A majority of all nodes granted, counting only this set, or that is impossible.
     MajorityOf(u64),
-    /// A seat outside of these has voted.
+    /// A seat outside of this set has voted.
     OtherThan(u64),
 }
 
 impl Goal {
     fn is_met(self, votes: &RoundVotes) -> bool {
         let tally = votes.tally();
-        // No further answer can change the result.
+        // All nodes have answered, so the result is final.
         tally.pending() == 0
             || match self {
                 Self::Majority => tally.is_won() || tally.is_out_of_reach(),
@@ -68,26 +69,25 @@ impl Goal {
     }
 }
 
-/// The votes of one round. Nodes write into it, each at its own seat, and one caller waits for it.
+/// The votes of one round. Each node writes its vote at its own seat, and one caller waits for the round.
 ///
-/// It outlives the decision: stragglers still vote, and the code that cleans up reads their votes.
+/// A round lives on after its decision: stragglers still vote, and the code that cleans up reads their votes.
 pub(crate) struct Round {
     call: Call,
     state: Mutex<RoundState>,
-    /// The clock and the moment until which a grant is in time. Without them, every grant is.
+    /// The clock, and the moment after which a grant is late. Without a deadline, every grant is in time.
     straggler_deadline: OnceLock<(Arc<dyn Clock>, Moment)>,
 }
 
 struct RoundState {
     votes: RoundVotes,
     goal: Goal,
-    /// The caller that waits in [`Round::decided`]. It is woken when the goal is met.
+    /// The waker of the caller in [`Round::decided`], which is called when the goal is met.
     waiting: Option<Waker>,
 }
 
 impl RoundState {
-    /// Keeps the caller's waker. Returns the waker that it replaces, to be dropped outside of the
-    /// mutex.
+    /// Keeps the caller's waker. Returns the waker that it replaces; drop that one outside of the mutex.
     fn keep(&mut self, waker: &Waker) -> Option<Waker> {
         match &self.waiting {
             Some(known) if known.will_wake(waker) => None,
@@ -97,7 +97,7 @@ impl RoundState {
 }
 
 impl Round {
-    /// Makes a round about `call`, before it is sent.
+    /// Makes a round for `call`, which is sent later.
     pub(crate) fn new(nodes: usize, call: Call, goal: Goal) -> Arc<Self> {
         Arc::new(Self {
             call,
@@ -117,7 +117,7 @@ impl Round {
         round
     }
 
-    /// Sends the call to the nodes at `seats`. The other seats count as `Absent` without a question.
+    /// Sends the call to the nodes at `seats`. Each other seat gets the vote `Absent` without being asked.
     pub(crate) fn send(self: &Arc<Self>, nodes: &[Arc<dyn Node>], seats: u64) {
         for (seat, node) in nodes.iter().enumerate() {
             if seats & bit(seat) == 0 {
@@ -128,23 +128,24 @@ impl Round {
         }
     }
 
-    /// Sends the call to the node at `seat`. If the node panics, the dropped submission is its answer: the other nodes
-    /// are asked anyway.
+    /// Sends the call to the node at `seat`. If the node panics, the dropped submission counts as its answer, and the
+    /// other nodes are still asked.
     pub(crate) fn send_to(self: &Arc<Self>, node: &dyn Node, seat: usize) {
         let submission = Submission::new(Arc::clone(self), seat);
         caught("a node", || node.submit(submission));
     }
 
-    /// Records grants after `until` as late. It is called when an attempt has ended, won or not. Grants that are here by
-    /// then are in time.
+    /// Sets the moment `until` after which grants are late. An attempt sets this deadline when it has ended, won or
+    /// not, so all earlier grants are in time.
     pub(crate) fn set_straggler_deadline(&self, clock: Arc<dyn Clock>, until: Moment) {
         let _ = self.straggler_deadline.set((clock, until));
     }
 
-    /// Waits until the goal is met. The caller sets a time limit.
+    /// Waits until the goal is met. The caller has to set a time limit.
     pub(crate) fn decided(&self) -> impl Future<Output = ()> + '_ {
         poll_fn(|context| {
-            // Dropped outside of the mutex: it may be the last handle of its task.
+            // This variable is declared before the guard, so that the waker is dropped after the mutex is unlocked. The
+            // waker may be the last handle of its task.
             let mut _replaced = None;
             let mut state = self.state.lock();
             if state.goal.is_met(&state.votes) {
@@ -155,13 +156,13 @@ impl Round {
         })
     }
 
-    /// Waits until the goal is met, for `timeout` at most.
+    /// Waits until the goal is met, but at most for `timeout`.
     pub(crate) async fn wait_until_decided(&self, clock: &dyn Clock, timeout: Duration) {
         let until = clock.now().saturating_add(timeout);
         before(clock, until, self.decided()).await;
     }
 
-    /// Replaces the goal by a goal that needs more votes.
+    /// Replaces the goal with a goal that needs more votes.
     pub(crate) fn set_goal(&self, goal: Goal) {
         self.state.lock().goal = goal;
     }
@@ -175,7 +176,7 @@ impl Round {
         self.state.lock().votes.answers()
     }
 
-    /// Removes the waiting caller.
+    /// Removes the waker of the waiting caller.
     pub(crate) fn forget_caller(&self) {
         let _waiting = self.state.lock().waiting.take();
     }
@@ -190,12 +191,12 @@ impl Round {
         self.state.lock().votes.choice()
     }
 
-    /// Returns the seats of `nodes` that granted and cannot have forgotten it since.
+    /// Returns the seats of `nodes` that granted the call and cannot have forgotten it since.
     pub(crate) fn vouching_seats(&self, nodes: &[Arc<dyn Node>]) -> u64 {
         self.state.lock().votes.vouching(nodes)
     }
 
-    /// Returns the votes so far, without the votes of nodes that may have forgotten them since.
+    /// Returns the votes so far. Grants that their nodes may have forgotten since become failures.
     pub(crate) fn answers_now(&self, nodes: &[Arc<dyn Node>]) -> Vec<Option<Vote>> {
         let mut answers = self.answers();
         forget_stale(&mut answers, nodes);
@@ -203,7 +204,7 @@ impl Round {
     }
 }
 
-/// Turns the grants of nodes that may have forgotten them since into failures.
+/// Turns each grant that its node may have forgotten since into a failure.
 pub(crate) fn forget_stale(answers: &mut [Option<Vote>], nodes: &[Arc<dyn Node>]) {
     for (answer, node) in answers.iter_mut().zip(nodes) {
         if matches!(answer, Some(Vote::Granted { .. }))
@@ -221,7 +222,7 @@ impl VoteSink for Round {
         &self.call
     }
 
-    /// A second vote of the same seat is ignored.
+    /// Ignores a second vote of the same seat.
     fn vote(&self, seat: usize, vote: Vote) {
         let is_late = matches!(vote, Vote::Granted { .. })
             && self
@@ -236,7 +237,7 @@ impl VoteSink for Round {
             let is_met = state.goal.is_met(&state.votes);
             is_met.then(|| state.waiting.take()).flatten()
         };
-        // Outside of the mutex: a waker may run the caller at once.
+        // Wake outside of the mutex, because a waker may run the caller at once.
         if let Some(waker) = waiting {
             wake(waker);
         }

@@ -1,4 +1,4 @@
-//! Rounds, and the moments when they are decided.
+//! Tests of when a round is decided.
 
 use std::pin::Pin;
 use std::task::{Context, Wake, Waker};
@@ -10,7 +10,7 @@ use crate::kinds::any_kind::peek;
 use crate::model::resource::Resource;
 use crate::node::{Holding, bit};
 
-/// Reads a round when it is dropped, as the end of a task may.
+/// A waker whose drop reads its round, as the end of a task may.
 struct Looks(Arc<Round>, Arc<AtomicBool>);
 
 impl Wake for Looks {
@@ -23,7 +23,7 @@ impl Drop for Looks {
     }
 }
 
-/// A round about a question.
+/// Makes a round about a question.
 fn round(nodes: usize, goal: Goal) -> Arc<Round> {
     Round::new(nodes, peek(&Resource::from("r")), goal)
 }
@@ -66,7 +66,7 @@ fn a_waker_is_dropped_outside_of_the_lock() {
             .poll(&mut context)
             .is_pending()
     );
-    // Now the round has the last one.
+    // The round now has the last handle of the waker.
     drop(waker);
     assert!(!is_decided(&round));
     assert!(was_free.load(Ordering::Relaxed));

@@ -8,7 +8,7 @@ use crate::error::{NodeOutcome, TooLate};
 /// Waits `limit`, and never tries again by itself before that.
 fn short(limit: Duration) -> Request {
     let mut request = patient();
-    request.retry.limit = RetryLimit::Wait(limit);
+    request.retry_limit = RetryLimit::Wait(limit);
     request
 }
 
@@ -126,7 +126,7 @@ fn a_caller_that_gives_up_before_any_answer_blames_no_node() {
         assert!(!told.nodes.iter().any(|node| is_blamed(&node.outcome)));
         let waited = limit.as_millis();
         let text = format!(
-            "gave up after {waited} ms behind other callers of this process, before the nodes answered those"
+            "gave up after {waited} ms behind other callers of this process, before the nodes answered them"
         );
         assert_eq!(told.to_string(), text);
     }

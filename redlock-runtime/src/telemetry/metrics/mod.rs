@@ -1,5 +1,5 @@
-//! Records figures through the `metrics` facade. Labels name the site and the kind of lock. They leave out
-//! the resource, because the number of resources has no limit.
+//! Records figures through the `metrics` facade. Labels name the site and the kind of lock, but not the resource,
+//! because the number of resources has no limit.
 
 pub(crate) mod describe;
 mod node_figures;
@@ -13,7 +13,7 @@ use crate::site::Site;
 
 pub(crate) use node_figures::{LatencyRecorder, sample_nodes};
 
-/// The recorder's name in the log, if it panics in a drop or on the library's thread.
+/// The recorder's name in log lines about a panic, in a drop or on the library's thread.
 pub(crate) const RECORDER: &str = "a metrics recorder";
 
 /// The outcomes of calls that ask the nodes.
@@ -29,7 +29,7 @@ const OUTCOMES: [&str; 9] = [
     "cancelled",
 ];
 
-/// The reasons why a lease is over before its holder is done.
+/// The reasons why a lease may end before its holder is done.
 const REASONS: [&str; 7] = [
     "expired",
     "not_renewed",
@@ -40,7 +40,8 @@ const REASONS: [&str; 7] = [
     "revoked",
 ];
 
-/// True if the present recorder sees the key for the first time: a program may install its exporter late.
+/// True if the present recorder sees this key for the first time. The keys are kept for each recorder, because a
+/// program may install its exporter late.
 fn is_new(site: usize, kind: &'static str) -> bool {
     static KNOWN: RwLock<BTreeSet<(usize, usize, &str)>> = RwLock::new(BTreeSet::new());
     let address = |recorder: &dyn metrics::Recorder| std::ptr::from_ref(recorder).cast::<()>();
@@ -49,14 +50,15 @@ fn is_new(site: usize, kind: &'static str) -> bool {
     !is_known && KNOWN.write().insert(key)
 }
 
-/// Describes the names to a recorder that is new.
+/// Describes the figures to a recorder that is new.
 fn describe() {
     if is_new(0, "") {
         describe::all();
     }
 }
 
-/// Registers the figures of a site and a kind of lock as zeros at the first call. A rate then sees the first event.
+/// Registers the figures of a site and a kind of lock as zeros, at the first call. Otherwise a rate would miss the
+/// first event.
 pub(crate) fn register_zeros(site: &'static Site, kind: &'static str) {
     use describe::{ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT};
 

@@ -1,5 +1,5 @@
-//! Records the figures of the nodes. The time of an answer is recorded when it arrives. All other figures are
-//! read from the nodes at intervals.
+//! Records the figures of the nodes. The time of an answer is recorded when the answer arrives. All other figures are
+//! read from the nodes at regular intervals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::describe::{
 use super::{RECORDER, describe};
 use crate::health::PoolHealth;
 
-/// The time between two samples: well within the 15 s or more between two looks of a scraper.
+/// The time between two samples, well below the 15 s or more between two scrapes.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Records the time that each answer of a node took.
+/// Records how long each answer of a node took.
 #[derive(Debug)]
 pub(crate) struct LatencyRecorder {
     pub(crate) pool: Arc<str>,
@@ -30,7 +30,7 @@ impl ObserveAnswers for LatencyRecorder {
     }
 }
 
-/// Samples the nodes' figures on the library's thread, until `read` returns `None`.
+/// Samples the figures of the nodes on the library's thread, until `read` returns `None`.
 pub(crate) fn sample_nodes(
     environment: &Environment,
     read: impl Fn() -> Option<Vec<PoolHealth>> + Send + 'static,

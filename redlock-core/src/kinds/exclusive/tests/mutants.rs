@@ -1,4 +1,4 @@
-//! The mutants of locks that one holder has, for `tests/simulation`.
+//! The mutants of locks with a single holder, for `tests/simulation`.
 
 mutants! {
     "acquire-without-nx" breaks Exclusion in Calm:

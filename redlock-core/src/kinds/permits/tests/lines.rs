@@ -36,7 +36,7 @@ fn one_permit_is_a_plain_lock_and_stands_in_its_line() {
     let mut next = scene.waits(&waiting());
     assert_eq!(released(lease), Released::HandedOver);
     let next = acquired(&mut next);
-    assert_eq!((next.permit(), next.kind()), (None, Kind::Exclusive));
+    assert_eq!((next.permit(), next.kind()), (None, Kind::Plain));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_client_behind_another_asks_blind_nodes_again_soon() {
     let (set, attempts) = untold(&scene);
     let mut held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
     let mut request = waiting_for_one_of(2);
-    request.retry.delay = SECOND * 60;
+    request.retry_delay = SECOND * 60;
     let ahead = scene.another().waits(&request);
     let mut next = scene.another().acquire_on(&set, &request);
     assert!(is_waiting(&mut next));

@@ -1,4 +1,4 @@
-//! Readers and writers of several processes, and of one.
+//! Tests of the order of readers and writers, in several processes and in one.
 
 use crate::kinds::Kind;
 use crate::kinds::readers_writers::scripts::LONGEST_TURN;
@@ -10,7 +10,7 @@ const INTENT: &[u8] = b"redlock:intent:{r}";
 const TURN: &[u8] = b"redlock:turn:{r}";
 
 impl Scene {
-    /// The number of readers that were refused and have not gone, and of marks that it is their turn.
+    /// Returns the size of the turn's set: refused readers, and the mark that they are due.
     fn refused(&self) -> usize {
         self.nodes[0].entries(TURN).len()
     }
@@ -49,7 +49,7 @@ fn readers_that_a_writer_kept_out_go_in_before_the_next_writer() {
     assert!(is_waiting(&mut write), "it is the readers' turn");
     assert_eq!(first.intent(), intent, "a refused attempt leaves it");
     let lease = acquired(&mut read);
-    // A reader that comes later stands behind the writer: the turn is over.
+    // The turn is over, so a later reader has to wait for the writer.
     let late = refused(&mut first.acquire(&once().kind(Kind::Read)));
     assert_eq!(obstacle(&late), Obstacle::WaitingWriter);
     let waits = format!("/{}, which waits for it", std::process::id());
@@ -59,7 +59,7 @@ fn readers_that_a_writer_kept_out_go_in_before_the_next_writer() {
     let holder = acquired_within(MS * 20, &first, &mut write);
     assert_eq!(first.intent(), None);
     released(holder);
-    // The late reader did not wait.
+    // The late reader left no mark, so another writer gets in at once.
     let holder = first.acquired(&writer());
     released(holder);
 }
@@ -96,7 +96,7 @@ fn a_writer_that_expires_leaves_readers_their_turn() {
     let (mut read, mut write) = (second.acquire(&reader()), third.acquire(&writer()));
     assert!(is_waiting(&mut read));
     assert!(is_waiting(&mut write));
-    // Its process never runs again.
+    // The process never runs again.
     std::mem::forget(holder);
     while !first.is_free() {
         first.clock.advance(MS * 100);
@@ -127,7 +127,7 @@ fn a_writer_goes_in_once_refused_readers_leave_or_lose_a_turn() {
         if has_died {
             let turn = MS * u32::try_from(LONGEST_TURN - 10).unwrap();
             waits_for(turn, &first, &mut write);
-            // It asks again soon, and not only when its pause is over.
+            // The writer asks again soon, before its pause is over.
             released(acquired_within(MS * 30, &first, &mut write));
         } else {
             released(acquired(&mut write));
@@ -148,8 +148,8 @@ fn writers_follow_each_other_at_once_if_no_reader_was_refused() {
     assert!(first.nodes.iter().all(|node| node.keys().is_empty()));
 }
 
-/// A writer that wins behind another attempt takes its intent back everywhere, and one that wins at once
-/// when it leaves.
+/// Tests when a writer removes its intent: everywhere when it wins after a refused attempt, and when it leaves if it
+/// wins at once.
 #[test]
 fn a_writer_that_lost_a_node_to_a_reader_leaves_no_intent() {
     let scene = Scene::new();
@@ -162,7 +162,7 @@ fn a_writer_that_lost_a_node_to_a_reader_leaves_no_intent() {
     ));
     scene.nodes[1].restore();
     scene.nodes[2].restore();
-    // A reader of a minority is in the way of one vote.
+    // A reader on a minority of the nodes costs the writer one vote.
     scene.nodes[0].put(b"r", b"someone", SECOND * 60);
     let lease = scene.acquired(&writer());
     assert!(scene.intent().is_some());
@@ -176,14 +176,14 @@ fn the_intent_of_a_writer_that_died_goes_by_itself() {
     let held = scene.acquired(&reader());
     let write = scene.another().waits(&writer());
     assert!(scene.intent().is_some());
-    // Its process never runs again.
+    // The process never runs again.
     std::mem::forget(write);
     released(held);
     let mut read = scene.another().waits(&reader());
     released(acquired_within(SECOND, &scene, &mut read));
 }
 
-/// The nodes say who is next.
+/// Tests that the nodes decide who is next.
 #[test]
 fn writers_of_a_process_do_not_hand_the_lock_over() {
     let scene = Scene::new();
@@ -193,8 +193,8 @@ fn writers_of_a_process_do_not_hand_the_lock_over() {
     released(acquired(&mut next));
 }
 
-/// A reader that a waiting writer keeps out. The writer gives up while other readers are in, so the key
-/// stays, and no node tells of it.
+/// Tests a reader that only a waiting writer keeps out. The writer gives up while other readers are in. The lock's key
+/// stays, so the nodes report no change.
 #[test]
 fn a_reader_kept_out_by_a_waiting_writer_alone_asks_again_soon() {
     let scene = Scene::new();
@@ -221,10 +221,10 @@ fn a_refused_reader_asks_again_once_the_key_is_that_of_readers() {
     let scene = Scene::new();
     scene.hold_elsewhere();
     let mut reading = scene.waits(&waiting().kind(Kind::Read));
-    // The time for which a change does not count behind an attempt.
+    // Skip the time in which a change after an attempt is ignored.
     scene.clock.advance(MS * 10);
     assert!(is_waiting(&mut reading), "nothing has changed");
-    // No node was free in between.
+    // The key passes from its holder to readers directly.
     for node in &scene.nodes {
         node.put(b"r", READERS_MARKER, SECOND * 60);
     }

@@ -1,4 +1,4 @@
-//! Readers and writers: what a request of them cannot have.
+//! Tests of the requests that readers and writers may not make.
 
 mod lines;
 
