@@ -334,7 +334,8 @@ impl fmt::Display for NodeReport {
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_awaited = |node: &NodeReport| !matches!(node.outcome, NodeOutcome::NotAwaited);
-        if self.attempts == 0 && !self.nodes.iter().any(is_awaited) {
+        let is_undecided = self.attempts == 0 && self.too_late.is_none();
+        if is_undecided && !self.nodes.iter().any(is_awaited) {
             // The caller only waited in line, so all nodes are free of blame.
             let gave_up = GaveUp(0, self.waited);
             return write!(f, "{gave_up}, before the nodes answered them");
