@@ -94,8 +94,8 @@ impl Calls {
         self.0.extend_call(token, ttl)
     }
 
-    /// Builds the call that releases a lease, or a failed attempt if `is_lease` is false. `until` is the longest time for
-    /// which the keys may live.
+    /// Builds the call that releases a lease, or a failed attempt if `is_lease` is false. `until` is the longest time
+    /// for which the keys may live.
     pub fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         self.0.release_call(token, until, is_lease)
     }
