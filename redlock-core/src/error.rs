@@ -59,9 +59,10 @@ pub enum LeaseEnd {
     MaxHold(Duration),
     /// The validity ended before the due renewal could run, because this process or its host stood still.
     StoodStill,
-    /// Too few nodes still hold the lease's token. The value is another holder's `host/pid`, if a node named one.
+    /// Fewer nodes than a majority can still hold the lease's token. The value is another holder's `host/pid`, if a
+    /// node named one.
     Taken(Option<Arc<str>>),
-    /// Too few nodes surely remember the lease. The others restarted, or their clocks stepped.
+    /// Fewer nodes than a majority surely remember the lease. Others restarted, or their clocks stepped.
     Forgotten,
     /// The lease was revoked, because the process is shutting down.
     Revoked,

@@ -334,7 +334,7 @@ impl LeaseShared {
             if state.holders == 0 {
                 return None;
             }
-            // A body may still run after the end of its lease.
+            // Revoke a lease that is over too, because a body may still run after the end.
             state.is_revoked = true;
             state.end(LeaseEnd::Revoked, now)
         });
