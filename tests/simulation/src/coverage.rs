@@ -12,7 +12,7 @@ macro_rules! counts {
         }
 
         impl Coverage {
-            /// Every count with its name.
+            /// Returns every count with its name.
             pub fn all(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
                 [$((stringify!($name), self.$name)),+].into_iter()
             }
@@ -41,8 +41,7 @@ counts! {
     strayed,
     /// … and told so once there was a lease.
     strayed_late,
-    /// … but whose lease was over when it was returned: the client stood still behind its last look
-    /// at the clock.
+    /// … but whose lease was over when it was returned: the client stood still behind its last look at the clock.
     born_over,
     /// Acquisitions that ended because someone else held the resource.
     contended,

@@ -74,7 +74,7 @@ impl Link {
         }
     }
 
-    /// Whether something that was submitted may not have been served yet.
+    /// True if something that was submitted may not have been served yet.
     fn is_busy(&self) -> bool {
         !self.is_connected() || !self.drained()
     }

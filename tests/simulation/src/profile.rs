@@ -17,15 +17,13 @@ pub const DEFAULT_NODE_TIMEOUT: Duration = redlock_core::Settings::DEFAULT_NODE_
 pub enum Profile {
     /// Nothing fails. Messages arrive within a millisecond, clients do not stand still.
     Calm,
-    /// Messages are slow or lost, connections break, nodes hang and restart with their data,
-    /// clients stand still, wall clocks are off and jump. All clocks run apart as far as the drift
-    /// allows.
+    /// Messages are slow or lost, connections break, nodes hang and restart with their data, clients stand still,
+    /// wall clocks are off and jump. All clocks run apart as far as the drift allows.
     Faulty,
     /// The same, and nodes restart without their data, or with older data, under the restart check.
     Forgetful,
-    /// The same as [`Faulty`](Self::Faulty), and clocks run at any speed, nodes' clocks are
-    /// stepped, and locks are deleted by hand. No timed lock can exclude other holders then, but
-    /// fencing tokens have to be in order.
+    /// The same as [`Faulty`](Self::Faulty), and clocks run at any speed, nodes' clocks are stepped, and locks are
+    /// deleted by hand. No timed lock can exclude other holders then, but fencing tokens have to be in order.
     Wild,
     /// The same as [`Faulty`](Self::Faulty), and the clocks of a minority of the nodes, or of all of
     /// them, are a day wrong. When everybody is done they are mended, and hours pass, so that idle
@@ -33,9 +31,8 @@ pub enum Profile {
     Misset,
     /// The same as [`Faulty`](Self::Faulty), and the locks have several permits.
     Permits,
-    /// The same as [`Faulty`](Self::Faulty) or, in half of the runs, as [`Forgetful`](Self::Forgetful), and
-    /// most requests read or write: readers share a lock, a writer excludes them, and both exclude plain
-    /// locks.
+    /// The same as [`Faulty`](Self::Faulty) or, in half of the runs, as [`Forgetful`](Self::Forgetful), and most
+    /// requests read or write: readers share a lock, a writer excludes them, and both exclude plain locks.
     Sharing,
 }
 
@@ -89,7 +86,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// For how long callers of one process may have a lock one after another if an acquisition takes `trip`.
+    /// Returns for how long callers of one process may have a lock one after another if an acquisition takes `trip`.
     pub(crate) fn longest_streak(&self, trip: Duration) -> Duration {
         self.handover_time.max(trip * 8)
     }
@@ -280,7 +277,7 @@ impl Settings {
         }
     }
 
-    /// What has to hold under these settings.
+    /// Returns what has to hold under these settings.
     pub fn rules(&self) -> Rules {
         let is_wild = self.profile == Profile::Wild;
         Rules {
@@ -297,14 +294,14 @@ impl Settings {
         }
     }
 
-    /// How far a right clock of a node is off at most, in µs.
+    /// Returns how far a right clock of a node is off at most, in µs.
     pub fn error_of_nodes(&self) -> i64 {
         self.wall_error / 3
     }
 }
 
 impl Settings {
-    /// What the clients are set to.
+    /// Returns what the clients are set to.
     pub fn of_client(&self) -> redlock_core::Settings {
         redlock_core::Settings::default()
             .handover_time(self.crowd.handover_time)
@@ -312,7 +309,7 @@ impl Settings {
     }
 }
 
-/// How many permits each lock has: more than two, so that the checker tells the release of one from that of
+/// Returns how many permits each lock has: more than two, so that the checker tells the release of one from that of
 /// all others.
 fn permits(profile: Profile, random: &mut Random) -> Option<u16> {
     match profile {
@@ -321,7 +318,7 @@ fn permits(profile: Profile, random: &mut Random) -> Option<u16> {
     }
 }
 
-/// Whether nodes restart without their data.
+/// True if nodes restart without their data.
 fn forgets(profile: Profile, random: &mut Random) -> bool {
     match profile {
         Profile::Sharing => random.below(2) == 0,

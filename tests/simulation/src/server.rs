@@ -46,7 +46,7 @@ struct Lookout {
 
 /// Takes what a client is told.
 pub(crate) trait Listener: Send {
-    /// Whether the client wants to hear more.
+    /// True if the client wants to hear more.
     fn is_wanted(&self) -> bool;
     /// Tells it what the server sees.
     fn tell(&self, key_report: KeyReport);
@@ -100,7 +100,7 @@ pub(crate) const ERRORS: [&str; 7] = [
 const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
 impl Server {
-    /// An empty server that is up.
+    /// Returns an empty server that is up.
     pub fn new(seat: usize, clock: Arc<SkewedClock>, history: &Arc<History>) -> Arc<Self> {
         let memory = MemoryNode::new(format!("n{seat}"), Arc::clone(&clock) as _);
         Arc::new(Self {
@@ -124,22 +124,22 @@ impl Server {
         self.state.lock()
     }
 
-    /// The store, to look into.
+    /// Returns the store, to look into.
     pub fn memory(&self) -> MemoryNode {
         self.lock().memory.clone()
     }
 
-    /// Whether it answers.
+    /// True if it answers.
     pub fn is_up(&self) -> bool {
         self.lock().is_up
     }
 
-    /// How often it was started again: a new run id each time.
+    /// Returns how often it was started again: a new run id each time.
     pub fn starts(&self) -> u64 {
         self.starts.load(Ordering::Relaxed)
     }
 
-    /// Until when it stands still; in the past where it does not.
+    /// Returns until when it stands still; in the past where it does not.
     pub fn hangs_until(&self) -> Duration {
         self.lock().hangs_until
     }
@@ -258,7 +258,7 @@ impl Server {
         left.map(|left| now.saturating_add(left))
     }
 
-    /// Since when a permit is free that `operation` may take.
+    /// Returns since when a permit is free that `operation` may take.
     fn free_since(&self, operation: &Operation) -> Option<Duration> {
         let keys = operation.keys();
         let all = operation.is_of_permits().then(|| keys.clone())?;
@@ -298,7 +298,7 @@ impl Server {
         })
     }
 
-    /// Whether any of `keys` holds `token`, or a reader has an entry with it.
+    /// True if any of `keys` holds `token`, or a reader has an entry with it.
     pub fn holds(&self, keys: &Resource, token: &[u8]) -> bool {
         let memory = self.memory();
         let mut names = keys.names();
@@ -306,7 +306,7 @@ impl Server {
             || self.is_reader(keys, token)
     }
 
-    /// Whether all of `keys` hold `token`.
+    /// True if all of `keys` hold `token`.
     pub(crate) fn has(&self, keys: &Resource, token: &[u8]) -> bool {
         let memory = self.memory();
         let mut names = keys.names();
@@ -361,7 +361,7 @@ impl Server {
     }
 }
 
-/// For how long all keys of an extension are there; nothing for other operations.
+/// Returns for how long all keys of an extension are there; nothing for other operations.
 fn shortest(memory: &MemoryNode, operation: &Operation) -> Option<Duration> {
     if !matches!(operation.want(), Want::Extend { .. }) {
         return None;

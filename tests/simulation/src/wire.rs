@@ -77,7 +77,7 @@ impl Wire {
         queues.checked = queues.checks;
     }
 
-    /// How many checks were sent; `None` if the answer to the last one is not there yet.
+    /// Returns how many checks were sent; `None` if the answer to the last one is not there yet.
     pub(crate) fn checks(&self) -> Option<u64> {
         let queues = self.lock();
         (queues.checks == queues.checked).then_some(queues.checks)

@@ -90,7 +90,7 @@ impl SimulatedClient {
         request.kind(random.pick(&[read, read, read, write, write, Kind::Plain]))
     }
 
-    /// The kind of all locks.
+    /// Returns the kind of all locks.
     pub(super) fn kind(&self) -> Kind {
         self.settings.permits.map_or(Kind::Plain, Kind::Permits)
     }
@@ -111,7 +111,7 @@ impl SimulatedClient {
         request.fencing(is_fenced).kind(self.kind())
     }
 
-    /// How long an acquisition may take on the client's clock. One that only counts its retries
+    /// Returns how long an acquisition may take on the client's clock. One that only counts its retries
     /// counts them in line as well, where each is a pause without an attempt. Behind them it waits for
     /// what the nodes say to another caller, and may be given the turn yet.
     fn bound(request: &Request) -> Duration {
@@ -221,7 +221,7 @@ struct Acquiring<'a> {
 }
 
 impl Acquiring<'_> {
-    /// Whether the work is left alone for a while yet.
+    /// True if the work is left alone for a while yet.
     fn is_stalled(&mut self, context: &mut Context<'_>) -> bool {
         let client = self.client;
         if let Some(random) = &mut self.whims.stalls

@@ -50,7 +50,7 @@ pub struct SimulatedClient {
 }
 
 impl SimulatedClient {
-    /// A client of `nodes`, which lead to `servers`.
+    /// Returns a client of `nodes`, which lead to `servers`.
     pub fn new(
         id: ProcessId,
         history: &Arc<History>,
@@ -131,8 +131,7 @@ impl SimulatedClient {
         });
     }
 
-    /// Starts a task that takes every lock once, now that nothing fails any more; each within
-    /// `bound`.
+    /// Starts a task that takes every lock once, now that nothing fails any more; each within `bound`.
     pub fn probe(self: &Arc<Self>, bound: Duration) {
         let me = Arc::clone(self);
         self.start(async move {
@@ -214,7 +213,7 @@ impl SimulatedClient {
     }
 }
 
-/// How much longer a call may take if its process stood still for `stood_still`, on the common clock.
+/// Returns how much longer a call may take if its process stood still for `stood_still`, on the common clock.
 /// A client's second is never more than two seconds of that clock. A caller that stands still for
 /// longer than the node timeout may lose the turn, and has to wait for another one.
 fn grown(stood_still: Duration) -> Duration {
@@ -226,7 +225,7 @@ fn grown(stood_still: Duration) -> Duration {
         }
 }
 
-/// The name of lock `number`.
+/// Returns the name of lock `number`.
 fn name(number: u64) -> String {
     format!("lock:{number}")
 }

@@ -146,7 +146,7 @@ impl History {
         });
     }
 
-    /// Whether a call of `process` is not polled: what it has sent is cleaned up behind it later.
+    /// True if a call of `process` is not polled: what it has sent is cleaned up behind it later.
     pub(crate) fn is_stalled(&self, process: ProcessId) -> bool {
         let now = self.world.now();
         let inner = self.lock();
@@ -154,7 +154,7 @@ impl History {
         stalled.any(|call| call.line.0 == process && call.stalled_until > now)
     }
 
-    /// For how long `call` was not polled.
+    /// Returns for how long `call` was not polled.
     pub fn stalled_for(&self, call: CallId) -> Duration {
         self.lock().calls[call].stalled
     }
@@ -182,7 +182,7 @@ impl History {
         self.stir(&id);
     }
 
-    /// Whether anything is submitted in `work`.
+    /// True if anything is submitted in `work`.
     pub(crate) fn submits_in(&self, work: impl FnOnce()) -> bool {
         let before = self.lock().submitted;
         work();
@@ -212,7 +212,7 @@ impl History {
         line.paused = paused;
     }
 
-    /// Whether `call` was polled whenever it was woken, but for less than what takes a turn away.
+    /// True if `call` was polled whenever it was woken, but for less than what takes a turn away.
     pub(crate) fn is_awake(&self, inner: &Inner, call: CallId) -> bool {
         let call = &inner.calls[call];
         let process = call.line.0;
@@ -266,13 +266,13 @@ impl Inner {
         self.queues.entry(id.clone()).or_default()
     }
 
-    /// The number of the call in the order in which calls came.
+    /// Returns the number of the call in the order in which calls came.
     pub(crate) fn came(&self, call: CallId) -> u64 {
         self.calls[call].came
     }
 }
 
-/// How long it is from one common time to a later one, on a client's clock.
+/// Returns how long it is from one common time to a later one, on a client's clock.
 pub(crate) fn on_clock(clock: &SkewedClock, from: Duration, to: Duration) -> Duration {
     (clock.moment_at(to)).saturating_since(clock.moment_at(from))
 }

@@ -180,12 +180,12 @@ impl History {
         inner.lines.extend(line);
     }
 
-    /// A number that two runs share only if the same things happened at the same times.
+    /// Returns a number that two runs share only if the same things happened at the same times.
     pub fn digest(&self) -> u64 {
         self.lock().digest
     }
 
-    /// What was traced.
+    /// Returns what was traced.
     pub fn lines(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().lines)
     }
@@ -195,12 +195,12 @@ impl History {
         count(&mut self.lock().coverage);
     }
 
-    /// What the run went through.
+    /// Returns what the run went through.
     pub fn coverage(&self) -> Coverage {
         self.lock().coverage
     }
 
-    /// The rules that were broken, the first time for each.
+    /// Returns the rules that were broken, the first time for each.
     pub fn violations(&self) -> Vec<Violation> {
         self.lock().violations.clone()
     }
@@ -225,7 +225,7 @@ impl History {
         }
     }
 
-    /// Whether keys that stay behind are looked for.
+    /// True if keys that stay behind are looked for.
     pub fn heeds_leftovers(&self) -> bool {
         self.rules.leftovers
     }
@@ -247,7 +247,7 @@ impl History {
         self.count(|coverage| coverage.owed += 1);
     }
 
-    /// A fault of the world's.
+    /// Returns a fault of the world's.
     pub fn fault(&self, seat: usize, text: impl FnOnce() -> String) {
         self.note(6, [seat as u64, 0], text);
     }
@@ -257,7 +257,7 @@ impl History {
         Some(inner.leases.get(lease)?.handle.clone())
     }
 
-    /// The owner token of a lease.
+    /// Returns the owner token of a lease.
     pub fn token_of(&self, lease: usize) -> Option<Box<[u8]>> {
         let inner = self.lock();
         let attempt = inner.leases.get(lease)?.attempt;
@@ -277,7 +277,7 @@ impl History {
         }
     }
 
-    /// Whether keys of `token` may be at `seat` for a moment more, although it was released.
+    /// True if keys of `token` may be at `seat` for a moment more, although it was released.
     pub fn may_linger(&self, seat: usize, token: &[u8]) -> bool {
         let mut inner = self.lock();
         inner.known(token).is_none_or(|attempt| {
@@ -285,7 +285,7 @@ impl History {
         })
     }
 
-    /// Whether keys of `token` may stay at `seat`.
+    /// True if keys of `token` may stay at `seat`.
     pub fn is_excused(&self, seat: usize, token: &[u8]) -> bool {
         let mut inner = self.lock();
         inner
@@ -315,7 +315,7 @@ impl Inner {
         self.attempts.get_mut(number)
     }
 
-    /// The newest attempt of `process` with this short id.
+    /// Returns the newest attempt of `process` with this short id.
     pub(crate) fn attempt_named(&self, process: ProcessId, short_id: &str) -> Option<usize> {
         self.attempts
             .iter()

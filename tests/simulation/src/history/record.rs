@@ -161,7 +161,7 @@ impl History {
         is_first_release
     }
 
-    /// The release after which the keys that it is about, or else all permits of its attempt, have to go.
+    /// Returns the release after which the keys that it is about, or else all permits of its attempt, have to go.
     pub(crate) fn to_be_gone(&self, release: &Arc<Operation>) -> Arc<Operation> {
         let mut inner = self.lock();
         let attempt = inner.known(release.token().as_bytes());

@@ -1,10 +1,9 @@
 //! A simulated connection between a client and a server: what core knows as a node.
 //!
-//! It keeps the contract of [`Node`](redlock_core::Node): first in, first out, both ways. An operation
-//! that was under way when the connection broke fails as "perhaps served". A release whose answer is
-//! missing goes first on the next connection, until its ttl has passed. Bytes of a broken connection
-//! may be lost from any point on. The others may arrive much later, behind those of the next
-//! connection.
+//! It keeps the contract of [`Node`](redlock_core::Node): first in, first out, both ways. An operation that was under
+//! way when the connection broke fails as "perhaps served". A release whose answer is missing goes first on the next
+//! connection, until its ttl has passed. Bytes of a broken connection may be lost from any point on. The others may
+//! arrive much later, behind those of the next connection.
 
 mod node;
 mod owed;
@@ -104,7 +103,7 @@ pub(crate) struct InFlight {
 }
 
 impl Link {
-    /// A link that is about to connect.
+    /// Returns a link that is about to connect.
     pub fn new(
         around: Surroundings,
         process: ProcessId,
@@ -185,7 +184,7 @@ impl Link {
         }
     }
 
-    /// Whether the server is up that the connection was made to.
+    /// True if the server is up that the connection was made to.
     pub(crate) fn is_connected(&self) -> bool {
         let state = self.lock();
         let mut wire = state.wire.iter();

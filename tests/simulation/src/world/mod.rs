@@ -70,8 +70,7 @@ struct Slot {
 struct Process {
     paused_until: Option<Duration>,
     paused_since: Duration,
-    /// Nothing that arrives is looked at either: the whole process stands still, and not only the
-    /// threads that poll.
+    /// Nothing that arrives is looked at either: the whole process stands still, and not only the threads that poll.
     is_deaf: bool,
     parked: Vec<usize>,
     mail: VecDeque<Action>,
@@ -120,7 +119,7 @@ enum Next {
 }
 
 impl World {
-    /// A world at time zero, of `processes` clients.
+    /// Returns a world at time zero, of `processes` clients.
     pub fn new(processes: usize, random: Random) -> Arc<Self> {
         let state = State {
             now: Duration::ZERO,
@@ -145,12 +144,12 @@ impl World {
         self.state.lock()
     }
 
-    /// The common clock.
+    /// Returns the common clock.
     pub fn now(&self) -> Duration {
         self.lock().now
     }
 
-    /// Whether the run is over: what is dropped then has no effect any more.
+    /// True if the run is over: what is dropped then has no effect any more.
     pub fn has_ended(&self) -> bool {
         self.lock().has_ended
     }
@@ -227,8 +226,7 @@ impl World {
         })
     }
 
-    /// Polls a task or lets an event happen, where there is one up to `until`; otherwise moves the
-    /// clock there.
+    /// Polls a task or lets an event happen, where there is one up to `until`; otherwise moves the clock there.
     fn step(self: &Arc<Self>, until: Duration) -> bool {
         match self.next(until) {
             Next::Nothing => return false,
