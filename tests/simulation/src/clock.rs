@@ -11,7 +11,7 @@ use redlock_core::env::{Clock, Moment, Sleep};
 
 use crate::world::{EventKey, ProcessId, World};
 
-/// What every wall clock shows at time zero, but for its own error: some day in 2025.
+/// The time of a correct wall clock at time zero: some day in 2025.
 pub(crate) const EPOCH: Duration = Duration::from_secs(1_750_000_000);
 
 /// The clock of one client or node, derived from the common one.
@@ -19,13 +19,13 @@ pub struct SkewedClock {
     world: Arc<World>,
     /// The client whose clock it is; none for a node, which never stands still at a reading.
     process: Option<ProcessId>,
-    /// How much faster than the common clock it runs, in parts of a million.
+    /// The clock's gain on the common clock, in parts of a million.
     rate: i64,
-    /// What it showed at time zero.
+    /// The clock's time at time zero.
     origin: Duration,
     /// The error of the wall clock at time zero, in µs. It jumps.
     wall_error: AtomicI64,
-    /// How far a node's clock was stepped, in µs.
+    /// The sum of all steps of a node's clock, in µs.
     stepped: AtomicI64,
 }
 

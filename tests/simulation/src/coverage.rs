@@ -1,11 +1,11 @@
-//! What a run went through: a simulation that silently does nothing finds nothing.
+//! Counts of the events of a run, because a simulation that does nothing finds no fault.
 
 use std::fmt;
 use std::ops::AddAssign;
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// How often each thing happened.
+        /// The number of times that each event happened.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Coverage {
             $($(#[$doc])* pub $name: u64,)+

@@ -1,4 +1,4 @@
-//! How long messages take, and what becomes of those whose connection breaks.
+//! Delays of messages, and the fate of messages whose connection breaks.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::random::Random;
 
-/// What the network does to messages.
+/// The delays and losses of messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Weather {
-    /// How many of 10 000 messages take [`slow`](Self::slow).
+    /// The number of 10 000 messages that take [`slow`](Self::slow).
     pub slow_chance: u64,
     /// The longest that a slow message takes, in ms.
     pub slow: u64,

@@ -1,4 +1,4 @@
-//! What a call is about, for the rules: its action, its keys and its holder.
+//! The action, the keys and the holder of a call, for the rules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Operation {
     token: Option<OwnerToken>,
 }
 
-/// What a call wants.
+/// The action of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// A lock.
@@ -45,7 +45,7 @@ pub enum Want {
     },
     /// The keys gone.
     Release {
-        /// For how long they may live.
+        /// The time for which the keys may live.
         ttl: Duration,
     },
     /// To know something, or to have something noted.
@@ -157,7 +157,7 @@ impl Operation {
         std::str::from_utf8(digits).ok()?.parse().ok()
     }
 
-    /// Whether it reads or writes; none for another kind of lock, and for what is asked of any.
+    /// Returns whether it reads or writes, or `None` for other locks and for calls about any kind.
     pub fn sharing(&self) -> Option<Kind> {
         let name = self.call.script.name;
         let kind = if name.ends_with("-read") || self.call.keys().len() == 2 {

@@ -17,18 +17,18 @@ use crate::clock::SkewedClock;
 use crate::history::{History, Served};
 use crate::world::ProcessId;
 
-/// What a server that crashed finds on its disk.
+/// The data that a crashed server finds on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
     /// Everything that it had answered.
     Whole,
-    /// What it had at the last [`Server::save`].
+    /// The data of the last [`Server::save`].
     Older,
     /// Nothing.
     Empty,
 }
 
-/// What a node answers to a check.
+/// The answer of a node to a check.
 pub struct Marked {
     /// The marker, after the write where there was one.
     pub marker: Option<Vec<u8>>,
@@ -39,7 +39,7 @@ pub struct Marked {
 /// A client that is told what becomes of some keys.
 struct Lookout {
     keys: Resource,
-    /// How long they were to be there yet when it was last told, by the node's clock.
+    /// The remaining time of the keys in the last report, by the node's clock.
     told: Option<Moment>,
     listener: Box<dyn Listener>,
 }
@@ -59,7 +59,7 @@ const FOREVER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 pub struct Server {
     /// Its seat among the nodes.
     pub seat: usize,
-    /// What its keys expire by.
+    /// The clock by which the keys expire.
     pub clock: Arc<SkewedClock>,
     history: Arc<History>,
     state: Mutex<State>,
@@ -162,7 +162,7 @@ impl Server {
         state.refusing = None;
     }
 
-    /// With what `operation` is answered instead of being served.
+    /// Returns the error that answers `operation` in place of its service, if any.
     fn refusal(&self, operation: &Operation) -> Option<Answer> {
         let refusing = self.lock().refusing?;
         let is_spared =

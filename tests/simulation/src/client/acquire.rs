@@ -1,4 +1,4 @@
-//! How a simulated client asks for a lock, and gives up asking.
+//! The acquisitions of a simulated client, and the ways to abandon one.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use crate::profile::{DEFAULT_NODE_TIMEOUT, Profile};
 use crate::random::Random;
 use crate::world::CallId;
 
-/// What a caller does to its acquisition, beyond polling it whenever it is woken.
+/// The fate of an acquisition, apart from polls whenever it is woken.
 #[derive(Default)]
 pub(super) struct Whims {
     /// Drops the acquisition after this time, however far it has come.
@@ -95,7 +95,7 @@ impl SimulatedClient {
         self.settings.permits.map_or(Kind::Plain, Kind::Permits)
     }
 
-    /// One like most others in a crowd.
+    /// Draws a request that resembles most others in a crowd.
     fn usual_request(&self, random: &mut Random) -> Request {
         let mut request = Request::new(name(0)).ttl(self.settings.crowd.ttl);
         request = request.retry_limit(match random.below(3) {

@@ -1,4 +1,4 @@
-//! What a client does with a lease, and how it ends it.
+//! The use of a lease by a client, and the ways to end it.
 
 use std::time::Duration;
 

@@ -27,10 +27,10 @@ use crate::random::{Random, SeededEntropy};
 use crate::server::Server;
 use crate::world::{ProcessId, World};
 
-/// What a call may take beyond what it says: to be polled, and for two clocks to agree.
+/// The extra time that a call may take, for its polls and for the difference between two clocks.
 const SLACK: Duration = Duration::from_millis(5);
 
-/// How long it may take until leases are looked at behind a new epoch.
+/// The longest time until leases are checked after a new epoch begins.
 const HEARS_LATE: Duration = Duration::from_millis(100);
 
 /// See the [module](self).

@@ -26,18 +26,18 @@ pub(crate) struct Call {
     pub(crate) came_at: Duration,
     /// Its place when that poll was over. From then on it stands in line, if it is not settled.
     pub(crate) entered: Option<u64>,
-    /// For how long its process had stood still when it came.
+    /// The total pause of its process when the call came.
     paused: Duration,
-    /// For how long it was not polled though it was woken.
+    /// The time for which the call was not polled although it was woken.
     pub(crate) stalled: Duration,
     stalled_until: Duration,
     /// Its attempts so far.
     pub(crate) attempts: Vec<usize>,
-    /// What its present watch was told.
+    /// The reports to its current watch.
     pub(crate) told: Told,
-    /// It waits for a permit, and was there whenever one was free.
+    /// The wait for a permit, in which the call was present whenever one was free.
     pub(crate) wait: Wait,
-    /// How many of them may be owed to reports that the lock was free.
+    /// The number of attempts that may be due to reports of a free lock.
     pub(crate) woken: u32,
     /// No time passed in its last poll.
     pub(crate) is_prompt: bool,
@@ -50,9 +50,9 @@ pub(crate) struct Line {
     pub(crate) waiting: BTreeSet<CallId>,
     /// The time of the last event which shows that the caller with the turn uses it.
     pub(crate) stirred_at: Duration,
-    /// For how long the process had stood still then.
+    /// The total pause of the process at that time.
     pub(crate) paused: Duration,
-    /// Until when callers in it are not polled, those that were since then.
+    /// The times until which callers in the process are not polled, for callers that were polled since then.
     pub(crate) stalls: Vec<Duration>,
     /// Leases that their holders have not left.
     pub(crate) held: usize,

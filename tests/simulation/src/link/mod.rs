@@ -40,7 +40,7 @@ pub struct Surroundings {
     pub world: Arc<World>,
     /// The network.
     pub network: Arc<Network>,
-    /// Where it is written down.
+    /// The history that records the calls of the link.
     pub history: Arc<History>,
 }
 
@@ -80,7 +80,7 @@ impl State {
     }
 }
 
-/// What is taken.
+/// The calls that a link accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
     /// Nothing: there is no connection, or it was not checked yet. Releases are owed.
@@ -98,7 +98,7 @@ pub(crate) struct InFlight {
     since: Duration,
     /// The node's epoch when it was sent: what it grants counts in that one only.
     epoch: u32,
-    /// Until when it is owed, where it was owed before.
+    /// The time until which the release is owed, if it has been owed before.
     owed_until: Option<Duration>,
 }
 

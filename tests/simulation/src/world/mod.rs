@@ -24,7 +24,7 @@ pub use polled::CallId;
 use crate::random::Random;
 use polled::Polled;
 
-/// What an event does.
+/// The effect of an event.
 pub type Action = Box<dyn FnOnce() + Send>;
 
 /// The number of a client, from 0.
@@ -74,7 +74,7 @@ struct Process {
     is_deaf: bool,
     parked: Vec<usize>,
     mail: VecDeque<Action>,
-    /// What waits for the threads to run again.
+    /// The work that waits until the threads run again.
     later: Vec<Action>,
     paused_for: Duration,
     /// Threads that stand still in the middle of a poll.
@@ -218,7 +218,7 @@ impl World {
         state.make_ready(id);
     }
 
-    /// Where background work of `process` runs.
+    /// Returns the spawner for background work of `process`.
     pub fn spawner(self: &Arc<Self>, process: ProcessId) -> Arc<dyn Spawn> {
         Arc::new(Spawner {
             world: Arc::clone(self),

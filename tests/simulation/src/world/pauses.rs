@@ -8,7 +8,7 @@ use super::{ProcessId, State, World};
 /// Polls inside of polls, at most: each is a thread that stands still while others run.
 const DEEPEST: usize = 6;
 
-/// How often processes stand still, in chances out of 10 000.
+/// The rates at which processes pause, in chances out of 10 000.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pauses {
     /// Before a poll.
