@@ -1,4 +1,4 @@
-//! What the checks read from a Markdown text.
+//! The parts of a Markdown text that the checks read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

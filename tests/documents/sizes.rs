@@ -1,4 +1,4 @@
-//! How long a document may be.
+//! The limits for the lengths of documents.
 
 use std::path::Path;
 
