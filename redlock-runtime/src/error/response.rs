@@ -1,4 +1,4 @@
-//! The response of a service to a lock error. It names no resource, holder, pool or node.
+//! The response of a service to a lock error. The response names no resource, holder, pool or node.
 
 use std::time::Duration;
 

@@ -130,8 +130,8 @@ pub(crate) async fn until_deadline<W: Future>(registry: &Registry, work: W) -> O
     }
 }
 
-/// The task that runs a shutdown. Its drop gives the report to all waiting callers. After a panic, the report has what
-/// was done until then.
+/// The task that runs a shutdown. The drop of the task gives the report to all waiting callers. After a panic, the
+/// report has what was done until then.
 struct ShutdownTask {
     registry: Registry,
     report: ShutdownReport,
