@@ -92,7 +92,7 @@ impl<F: Future> Body<F> {
             BodyProjection::Ended { output } => output.take(),
             BodyProjection::Running { .. } => None,
         }
-        .expect("the body has returned, and the call is polled to its end once")
+        .expect("the body has returned, and the call was not polled after its end")
     }
 }
 

@@ -99,7 +99,7 @@ pub fn election(resource: impl Into<Resource>) -> Election {
 ///
 /// Parameters that are not set here come from the registry's defaults.
 #[derive(Clone)]
-#[must_use = "nobody stands before `run`"]
+#[must_use = "no process stands until `run` is called"]
 pub struct Election {
     spec: LockSpec,
     max_term: Option<Duration>,
