@@ -124,7 +124,7 @@ impl<R: Rig> Bench<R> {
             .key_prefix([]);
         let client = Client::with_settings(self.io.environment(), settings);
         let nodes: NodeSet = [Arc::clone(&self.node)].into();
-        let request = Request::new(&*lock.key).ttl(TTL).retries(0);
+        let request = Request::new(&*lock.key).ttl(TTL).retry_limit(0);
         async move { client.acquire(&nodes, &request).await.expect("a free lock") }
     }
 

@@ -112,6 +112,7 @@ pub trait Rig: Send + Sync + 'static {
 
 /// A fault of a node's server, until the rig [mends](Rig::mend) it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ServerFault {
     /// All connections of the nodes break, once. New ones can be made.
     Sever,

@@ -66,9 +66,10 @@ async fn each_kind<R: Rig>(bench: &Bench<R>, flushes: bool) {
             bench.rig.inflict(ServerFault::FlushScripts).await;
         }
     };
-    for kind in [Kind::Exclusive, Kind::Permits(2), Kind::Read, Kind::Write] {
-        let mut request = Request::new(bench.name()).kind(kind);
-        request.fencing = kind != Kind::Permits(2);
+    for kind in [Kind::Plain, Kind::Permits(2), Kind::Read, Kind::Write] {
+        let request = Request::new(bench.name())
+            .kind(kind)
+            .fencing(kind != Kind::Permits(2));
         let held = bench.held(&request).await;
         let plain = bench.lock_on(&Request::new(request.resource.clone()));
         if request.fencing {

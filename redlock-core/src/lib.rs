@@ -91,6 +91,7 @@ pub mod quorum;
 pub mod redis;
 pub mod request;
 pub mod restart_check;
+mod setters;
 #[doc(hidden)]
 pub mod targets;
 #[cfg(any(test, feature = "testing"))]

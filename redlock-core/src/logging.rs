@@ -99,7 +99,7 @@ pub use log_caught;
 #[derive(Debug)]
 pub(crate) struct NodeLog {
     pub(crate) pool: Arc<str>,
-    /// Limits each text of a node that comes and goes to one line a second.
+    /// Limits each text to one line a second, for a node that comes and goes.
     pub(crate) throttle: Throttle,
 }
 

@@ -1,5 +1,5 @@
-//! A [`Request`] for a lock, and the types of its values: the [`Kind`] of lock, the limits of its tries ([`Retry`]) and
-//! of its renewal ([`Renewal`]), the names of its [`Resource`], and the [`Note`] of its holder.
+//! A [`Request`] for a lock, and the types of its values: the [`Kind`] of lock, the limits of its tries ([`RetryLimit`])
+//! and of its renewal ([`MaxHold`]), the names of its [`Resource`], and the [`Note`] of its holder.
 
 use std::time::Duration;
 
@@ -7,36 +7,52 @@ use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
 use crate::model::limits::validity_of;
 use crate::model::resource::Resource;
+use crate::setters::setters;
 
 pub use crate::kinds::Kind;
 pub use crate::kinds::permits::MAX_PERMITS;
 pub use crate::model::limits::{
     DEFAULT_CLOCK_DRIFT_FACTOR, DEFAULT_MIN_VALIDITY, DEFAULT_RETRY_COUNT, DEFAULT_RETRY_DELAY,
-    DEFAULT_TTL, MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period,
+    DEFAULT_TTL, MAX_TTL, MIN_TTL, MaxHold, RetryLimit, check_drift_factor, check_period,
     check_ttl,
 };
 pub use crate::model::name::ResourceName;
 pub use crate::model::note::{MAX_NOTE_BYTES, Note};
 pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX};
 
-/// An acquisition, with all values decided.
+/// A request for one lock. Its setters change the defaults of the protocol.
+///
+/// ```
+/// use std::time::Duration;
+/// use redlock_core::Request;
+/// use redlock_core::request::RetryLimit;
+///
+/// let request = Request::new("order:42")
+///     .ttl(Duration::from_secs(30))
+///     .retry_limit(RetryLimit::Wait(Duration::from_secs(2)))
+///     .fencing(true);
+/// assert!(request.check().is_ok());
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Request {
     /// The names to lock; the client's key prefix comes before each.
     pub resource: Resource,
     /// The auto-release time.
     pub ttl: Duration,
-    /// The limit of retries after failed attempts, and the delay between two.
-    pub retry: Retry,
-    /// The number of retries, beyond those of `retry`, for attempts that no client won: if callers
+    /// The limit at which the caller gives up.
+    pub retry_limit: RetryLimit,
+    /// The longest pause between two attempts. The shortest is half of it.
+    pub retry_delay: Duration,
+    /// The number of retries, beyond those of `retry_limit`, for attempts that no client won: if callers
     /// come at the same moment, each may get some of the votes, and no caller the lock.
     pub split_retries: u32,
-    /// The drift allowed for is ttl × this + 2 ms.
+    /// The part of the ttl that is allowed for clock drift, in addition to 2 ms.
     pub clock_drift_factor: f64,
     /// An acquisition that leaves a shorter validity is given up and retried.
     pub min_validity: Duration,
-    /// The time for which the lease renews itself.
-    pub renewal: Renewal,
+    /// The time for which renewals may keep the lock.
+    pub max_hold: MaxHold,
     /// True if the lock comes with a fencing token.
     pub fencing: bool,
     /// The period of a job. If a majority of the nodes remembers a run of this period, the lock is not
@@ -56,40 +72,52 @@ impl Request {
         Self {
             resource: resource.into(),
             ttl: DEFAULT_TTL,
-            retry: Retry {
-                limit: RetryLimit::Count(DEFAULT_RETRY_COUNT),
-                delay: DEFAULT_RETRY_DELAY,
-            },
+            retry_limit: RetryLimit::Count(DEFAULT_RETRY_COUNT),
+            retry_delay: DEFAULT_RETRY_DELAY,
             split_retries: 0,
             clock_drift_factor: DEFAULT_CLOCK_DRIFT_FACTOR,
             min_validity: DEFAULT_MIN_VALIDITY,
-            renewal: Renewal::Never,
+            max_hold: MaxHold::Ttl,
             fencing: false,
             once_per: None,
             note: None,
-            kind: Kind::Exclusive,
+            kind: Kind::Plain,
         }
     }
 
-    /// Returns the same request for a lock of another kind.
-    #[must_use]
-    pub fn kind(mut self, kind: Kind) -> Self {
-        self.kind = kind;
-        self
-    }
+    setters! {
+        /// Sets the auto-release time.
+        ttl: Duration;
 
-    /// Returns the same request with another ttl.
-    #[must_use]
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.ttl = ttl;
-        self
-    }
+        /// Sets the limit at which the caller gives up: a number of retries, or another [`RetryLimit`].
+        retry_limit: impl Into<RetryLimit>;
 
-    /// Returns the same request with this number of retries.
-    #[must_use]
-    pub fn retries(mut self, count: u32) -> Self {
-        self.retry.limit = RetryLimit::Count(count);
-        self
+        /// Sets the longest pause between two attempts.
+        retry_delay: Duration;
+
+        /// Sets the number of retries for attempts that no client won.
+        split_retries: u32;
+
+        /// Sets the part of the ttl that is allowed for clock drift.
+        clock_drift_factor: f64;
+
+        /// Sets the validity that an acquisition has to leave.
+        min_validity: Duration;
+
+        /// Sets the time for which renewals may keep the lock: a duration, or another [`MaxHold`].
+        max_hold: impl Into<MaxHold>;
+
+        /// Asks for a fencing token, or for none.
+        fencing: bool;
+
+        /// Sets the period of a job.
+        once_per: impl Into<Option<Duration>>;
+
+        /// Sets the text about the holder.
+        note: impl Into<Option<Note>>;
+
+        /// Sets the kind of lock.
+        kind: Kind;
     }
 
     /// Checks every value against the limits of the protocol.
@@ -107,7 +135,7 @@ impl Request {
     fn check_times(&self) -> Result<(), Invalid> {
         check_drift_factor(self.clock_drift_factor)?;
         check_ttl(self.ttl, self.clock_drift_factor)?;
-        if self.retry.limit == RetryLimit::Wait(Duration::ZERO) {
+        if self.retry_limit == RetryLimit::Wait(Duration::ZERO) {
             return Err(Invalid::new(
                 "a wait of zero leaves no time to ask the nodes; to try just once, set the number \
                  of retries to 0",
@@ -122,7 +150,7 @@ impl Request {
                 Brief(validity),
             )));
         }
-        if let Renewal::For(held) = self.renewal
+        if let MaxHold::For(held) = self.max_hold
             && held < self.ttl
         {
             return Err(Invalid::new(format!(
@@ -161,13 +189,13 @@ mod tests {
             assert!(refusal(|r| r.clock_drift_factor = factor).contains("clock_drift_factor"));
         }
         assert!(refusal(|r| r.min_validity = Duration::from_secs(60)).contains("min_validity"));
-        let short = Renewal::For(Duration::from_secs(59));
-        assert!(refusal(|r| r.renewal = short).contains("max_hold"));
+        let short = MaxHold::For(Duration::from_secs(59));
+        assert!(refusal(|r| r.max_hold = short).contains("max_hold"));
         assert!(refusal(|r| r.once_per = Some(Duration::ZERO)).contains("once_per"));
         assert!(refusal(|r| r.once_per = Some(Duration::from_secs(59))).contains("below the ttl"));
         assert!(refusal(|r| r.once_per = Some(Duration::MAX)).contains("year"));
         let no_wait = RetryLimit::Wait(Duration::ZERO);
-        assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
+        assert!(refusal(|r| r.retry_limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));
         assert!(Request::new("r").check().is_ok());
         for secs in [60, MAX_TTL.as_secs()] {

@@ -165,7 +165,7 @@ fn lease(lease: &LeaseView) -> [Markup; 6] {
         html! {
             bdi { (lease.resource) }
             @if let Some(note) = &lease.note { small { bdi { (note) } } }
-            @if let Some(mode) = lease.mode { small { (mode) "s" } }
+            @if matches!(lease.kind, "read" | "write") { small { (lease.kind) "s" } }
             @if lease.sharers > 1 { small { "shared by " (lease.sharers) } }
             @if lease.waiting > 0 { small { (lease.waiting) " waiting" } }
         },

@@ -6,7 +6,6 @@ use std::time::Duration;
 use redlock_runtime::Resource;
 use redlock_runtime::error::NodeError;
 use redlock_runtime::health::{NodeStatus, PoolHealth, VotingPools};
-use redlock_runtime::parameters::Mode;
 use redlock_runtime::registry::{Candidacy, HeldLease, Registry, SiteReport};
 use serde::Serialize;
 
@@ -131,7 +130,7 @@ pub(crate) struct LeaseView {
     pub(crate) extensions: u32,
     pub(crate) fencing_token: Option<u64>,
     pub(crate) permit: Option<u16>,
-    pub(crate) mode: Option<&'static str>,
+    pub(crate) kind: &'static str,
     pub(crate) token_id: String,
     pub(crate) note: Option<String>,
     pub(crate) pools: Vec<String>,
@@ -165,7 +164,7 @@ impl From<HeldLease> for LeaseView {
             extensions: lease.extensions,
             fencing_token: lease.fencing_token.map(u64::from),
             permit: lease.permit,
-            mode: lease.mode.map(Mode::as_str),
+            kind: lease.kind.label(),
             token_id: lease.token_id,
             note: lease.note.map(|note| note.to_string()),
             pools: lease.pools,

@@ -116,9 +116,9 @@ fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Erro
     let waits_forever = matches!(values.get(Key::Wait), Some(PlainValue::Variant(_)));
     let pairs = [
         (
-            (Key::Permits, Key::Mode),
+            (Key::Permits, Key::Kind),
             true,
-            "`permits` and `mode` ask for two kinds of lock; keep one",
+            "`permits` and `kind` ask for two kinds of lock; keep one",
         ),
         (
             (Key::Wait, Key::RetryCount),
@@ -158,7 +158,7 @@ fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Erro
     }
 }
 
-/// Reports parameters that `permits` and `mode` exclude.
+/// Reports parameters that `permits` and `kind` exclude.
 fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, errors: &mut Errors) {
     if let Some(permits) = args.get(Key::Permits) {
         let count = match values.get(Key::Permits) {
@@ -181,20 +181,19 @@ fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, error
             );
         }
     }
-    if let Some(mode) = args.get(Key::Mode) {
+    if let Some(kind) = args.get(Key::Kind) {
         if has_several_names {
             errors.under(
-                mode,
-                "readers and writers share one name; lock several names without a `mode`, or what they have \
-                 in common",
+                kind,
+                "readers and writers share one name; leave `kind` out, or lock what the names have in common",
             );
         }
-        if let Some(PlainValue::Variant(["Mode", "Read"])) = values.get(Key::Mode)
+        if let Some(PlainValue::Variant(["Kind", "Read"])) = values.get(Key::Kind)
             && let Some(value) = args.get(Key::OncePer)
         {
             errors.under(
                 value,
-                "`once_per` is for a job, and readers run side by side; leave it out, or write `mode = \"write\"`",
+                "`once_per` is for a job, and readers run side by side; leave it out, or write `kind = \"write\"`",
             );
         }
     }

@@ -76,7 +76,7 @@ parameters! {
     RetryDelay "retry_delay": ValueKind::Time, "retry_delay = 200";
     ClockDriftFactor "clock_drift_factor": ValueKind::Fraction, "clock_drift_factor = 0.01";
     MinValidity "min_validity": ValueKind::TimeOrFraction("MinValidity"), "min_validity = 0.66";
-    MaxHold "max_hold": ValueKind::TimeOr { word: "unlimited", variant: ["Renewal", "Unlimited"] },
+    MaxHold "max_hold": ValueKind::TimeOr { word: "unlimited", variant: ["MaxHold", "Unlimited"] },
         r#"max_hold = "10m""#;
     OncePer "once_per": ValueKind::Time, r#"once_per = "1h""#;
     Remember "remember":
@@ -84,8 +84,8 @@ parameters! {
         r#"remember = "every_run""#;
     Permits "permits": ValueKind::Count, "permits = 4";
     Fencing "fencing": ValueKind::Flag, "fencing = true";
-    Mode "mode": ValueKind::Word([("read", ["Mode", "Read"]), ("write", ["Mode", "Write"])]),
-        r#"mode = "read""#;
+    Kind "kind": ValueKind::Word([("read", ["Kind", "Read"]), ("write", ["Kind", "Write"])]),
+        r#"kind = "read""#;
     OnLost "on_lost":
         ValueKind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),
         r#"on_lost = "cancel""#;

@@ -222,7 +222,7 @@ pub mod __private {
     pub use crate::attribute::handler_response::{Probe, into_response, responder};
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
     pub use crate::call::{CallState, KeepsValueUntilRelease, LeaseSlot, ReturnRules, run_call};
-    pub use crate::parameters::{MinValidity, Mode, OnLost, Remember, Renewal, Wait};
+    pub use crate::parameters::{Kind, MaxHold, MinValidity, OnLost, Remember, Wait};
     pub use crate::site::{Registration, Site, SiteBuilder};
     pub use crate::{Fenced, FromLockError, FromSkip, IntoTime, Lease, LockError};
     pub use crate::{NamesLock, Resource};

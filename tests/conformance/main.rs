@@ -17,11 +17,11 @@ const MANY: usize = 10_000;
 
 /// A node that gives up a server which stands still soon, and none on a busy machine.
 async fn node(address: &RedisAddress, max_in_flight: usize) -> Arc<dyn Node> {
-    let mut options = RedisOptions::default();
-    options.suspect_after = Duration::from_secs(1);
-    options.dead_after = Duration::from_secs(2);
-    options.heartbeat = Duration::from_secs(2);
-    options.max_in_flight = max_in_flight;
+    let options = RedisOptions::default()
+        .suspect_after(Duration::from_secs(1))
+        .dead_after(Duration::from_secs(2))
+        .heartbeat(Duration::from_secs(2))
+        .max_in_flight(max_in_flight);
     let node = RedisNode::start("node", address.clone(), options, &IO);
     node.wait_until_settled().await;
     Arc::new(node)

@@ -69,6 +69,7 @@ impl Rig for OneServer {
             ServerFault::HoldRequests => self.proxy.hold_present_to_server(),
             ServerFault::HoldAnswers => self.proxy.hold_to_client(),
             ServerFault::FewPlaces => self.places.store(FEW, Ordering::Relaxed),
+            unlisted => panic!("{unlisted:?} is not among the faults of this rig"),
         }
     }
 

@@ -9,7 +9,7 @@ use metrics::{
     Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
     SharedString, Unit,
 };
-use redlock_runtime::parameters::Renewal;
+use redlock_runtime::parameters::MaxHold;
 use redlock_runtime::registry::{HeldLease, Registry};
 use redlock_runtime::{Config, LockBuilder, Redlock, lock};
 use redlock_tests::{Nodes, wait_until};
@@ -35,7 +35,7 @@ fn explode(place: &'static str) {
 fn wanted(name: &str) -> LockBuilder {
     lock(name)
         .ttl(Duration::from_secs(1))
-        .max_hold(Renewal::Unlimited)
+        .max_hold(MaxHold::Unlimited)
 }
 
 impl Subscriber for Bomb {

@@ -10,7 +10,7 @@ use redlock_tests::Nodes;
 
 const SOON: Duration = Duration::from_secs(20);
 
-#[redlock(resource = "shop:report", mode = "read", retry_count = 0)]
+#[redlock(resource = "shop:report", kind = "read", retry_count = 0)]
 async fn shows() -> Result<(), LockError> {
     Ok(())
 }

@@ -69,9 +69,9 @@ async fn take_turn(client: &Client, nodes: &NodeSet, words: &[&str]) -> u64 {
     let callers: Vec<_> = (0..number(1))
         .map(|caller| {
             let key = if is_hot { 0 } else { caller };
-            let mut request = Request::new(format!("bench:probe-{}:{key}", std::process::id()));
-            request.fencing = words.contains(&"fenced");
-            request.retry.limit = RetryLimit::Forever;
+            let request = Request::new(format!("bench:probe-{}:{key}", std::process::id()))
+                .fencing(words.contains(&"fenced"))
+                .retry_limit(RetryLimit::Forever);
             let (client, nodes) = (client.clone(), nodes.clone());
             tokio::spawn(async move {
                 let mut pairs = 0;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use redlock_benches::Table;
 use redlock_core::redis::{RedisAddress, RedisOptions};
-use redlock_core::request::{Kind, Renewal, RetryLimit};
+use redlock_core::request::{Kind, MaxHold, RetryLimit};
 use redlock_core::{Client, IoThread, Lease, NodeSet, RedisNode, Request};
 use redlock_tests::NodeOptions;
 
@@ -55,10 +55,10 @@ async fn main() {
 async fn row(count: u16, released: u32) -> [String; 5] {
     let server = redlock_tests::RedisNode::start_blocking(NodeOptions::default());
     let io = IoThread::start().expect("an I/O thread");
-    let mut request = Request::new("bench:waiting");
-    request.kind = Kind::Permits(count);
-    request.renewal = Renewal::Unlimited;
-    request.retry.limit = RetryLimit::Forever;
+    let request = Request::new("bench:waiting")
+        .kind(Kind::Permits(count))
+        .max_hold(MaxHold::Unlimited)
+        .retry_limit(RetryLimit::Forever);
     let leases = Leases::default();
     let holder = Process::connect(&server.url(), &io).await;
     for _ in 0..count {

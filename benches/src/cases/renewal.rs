@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use redlock_core::request::Renewal;
+use redlock_core::request::MaxHold;
 use redlock_core::{Lease, Request};
 use redlock_tests::Nodes;
 
@@ -100,8 +100,9 @@ pub fn renewal(
 async fn held(ours: &Ours, count: usize) -> Vec<Lease> {
     let mut leases = Vec::with_capacity(count);
     for number in 0..count {
-        let mut request = Request::new(format!("bench:renewal:{number}")).ttl(TTL);
-        request.renewal = Renewal::Unlimited;
+        let request = Request::new(format!("bench:renewal:{number}"))
+            .ttl(TTL)
+            .max_hold(MaxHold::Unlimited);
         leases.push(ours.acquire(&request).await);
     }
     leases

@@ -23,7 +23,7 @@ pub(crate) async fn hammer(contender: &Contender, turn: &Turn, place: usize) -> 
 async fn one(task: usize, contender: Contender, turn: Turn) -> Log {
     let mut log = Log::default();
     let kind = match turn.lock {
-        Lock::Plain => LockKind::Exclusive,
+        Lock::Plain => LockKind::Plain,
         Lock::Permit(count) => LockKind::Permits(count),
         Lock::Read => {
             // At any moment a reader is about to leave, and another reader has just come.

@@ -23,8 +23,7 @@ impl Ours {
     /// after `connect_timeout`.
     pub async fn connect(urls: &[String], connect_timeout: Duration) -> Self {
         let io = IoThread::start().expect("an I/O thread");
-        let mut options = RedisOptions::default();
-        options.connect_timeout = connect_timeout;
+        let options = RedisOptions::default().connect_timeout(connect_timeout);
         let mut nodes: Vec<Arc<dyn Node>> = Vec::new();
         let mut starting = Vec::new();
         for (seat, url) in urls.iter().enumerate() {
@@ -61,8 +60,10 @@ impl Ours {
         kind: LockKind,
         patience: Duration,
     ) -> Result<Lease, String> {
-        let mut request = Request::new(key).kind(kind).ttl(held::TTL);
-        request.retry.limit = RetryLimit::Wait(patience);
+        let request = Request::new(key)
+            .kind(kind)
+            .ttl(held::TTL)
+            .retry_limit(RetryLimit::Wait(patience));
         self.try_to_acquire(&request).await
     }
 

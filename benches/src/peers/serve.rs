@@ -167,15 +167,16 @@ impl Locks for OnRedis {
     async fn acquire(&self, _caller: usize, key: &str) -> Result<Held, String> {
         match self {
             Self::Ours(ours, is_fenced) => {
-                let mut request = Request::new(key).ttl(TTL);
-                request.retry.limit = RetryLimit::Wait(PATIENCE);
-                request.fencing = *is_fenced;
+                let request = Request::new(key)
+                    .ttl(TTL)
+                    .retry_limit(RetryLimit::Wait(PATIENCE))
+                    .fencing(*is_fenced);
                 ours.try_to_acquire(&request).await.map(Held::Ours)
             }
             // With the delay that it has by default.
             Self::Rslock(rslock) => {
                 let delay = Duration::from_millis(200);
-                rslock.acquire(key, LockKind::Exclusive, delay).await
+                rslock.acquire(key, LockKind::Plain, delay).await
             }
         }
     }

@@ -72,7 +72,7 @@ impl<'a> Acquirer<'a> {
         check_nodes(nodes)?;
         let context = &parts.context;
         let (environment, prefix) = (&context.environment, &context.key_prefix);
-        let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);
+        let mut budget = RetryBudget::new(environment, request, context.node_timeout);
         budget.splits = request.split_retries;
         let keys = request.resource.keys_under(prefix)?;
         let client = &context.client_token;

@@ -25,6 +25,7 @@ use crate::process::{self, FORKED, is_forked};
 use crate::quorum::peek::LockStatus;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::request::Request;
+use crate::setters::setters;
 use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch, WaiterLimits};
 use force_release::ForceReleased;
 
@@ -38,20 +39,12 @@ pub struct Client {
 
 /// The settings of a client.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Settings {
-    /// The time for which an attempt without a majority waits for answers.
-    pub node_timeout: Duration,
-    /// The prefix of each name of a resource.
-    pub key_prefix: Box<[u8]>,
-    /// The time for which callers of this client may have a lock one after another, before callers of other processes
-    /// may have it. It is at least eight times as long as the nodes took to grant the lock. The holder at the end of
-    /// this time may finish. With zero, every lock is released for all processes.
-    pub handover_time: Duration,
-    /// The most callers that may wait for the same lock. Further callers are refused at once.
-    pub max_waiters_per_lock: usize,
-    /// The most callers that may wait for locks in total.
-    pub max_waiters: usize,
+    node_timeout: Duration,
+    key_prefix: Box<[u8]>,
+    handover_time: Duration,
+    max_waiters_per_lock: u32,
+    max_waiters: u32,
 }
 
 impl Default for Settings {
@@ -60,37 +53,42 @@ impl Default for Settings {
             node_timeout: Self::DEFAULT_NODE_TIMEOUT,
             key_prefix: Box::default(),
             handover_time: Self::DEFAULT_HANDOVER_TIME,
-            max_waiters_per_lock: Self::DEFAULT_MAX_WAITERS_PER_LOCK as usize,
-            max_waiters: Self::DEFAULT_MAX_WAITERS as usize,
+            max_waiters_per_lock: Self::DEFAULT_MAX_WAITERS_PER_LOCK,
+            max_waiters: Self::DEFAULT_MAX_WAITERS,
         }
     }
 }
 
 impl Settings {
-    /// The time for which an attempt that finds no majority waits for answers, unless configured otherwise.
+    /// The default [node timeout](Self::node_timeout).
     pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
 
-    /// The time for which a lock is handed over, unless configured otherwise.
+    /// The default [handover time](Self::handover_time).
     pub const DEFAULT_HANDOVER_TIME: Duration = HANDOVER_TIME;
 
-    /// The most callers that may wait for the same lock, unless configured otherwise.
+    /// The default of [`max_waiters_per_lock`](Self::max_waiters_per_lock).
     pub const DEFAULT_MAX_WAITERS_PER_LOCK: u32 = 10_000;
 
-    /// The most callers that may wait for all locks together, unless configured otherwise.
+    /// The default of [`max_waiters`](Self::max_waiters).
     pub const DEFAULT_MAX_WAITERS: u32 = 100_000;
 
-    /// Sets the node timeout.
-    #[must_use]
-    pub fn node_timeout(mut self, timeout: Duration) -> Self {
-        self.node_timeout = timeout;
-        self
-    }
+    setters! {
+        /// Sets the time for which an attempt without a majority waits for answers.
+        node_timeout: Duration;
 
-    /// Sets the key prefix.
-    #[must_use]
-    pub fn key_prefix(mut self, prefix: impl Into<Box<[u8]>>) -> Self {
-        self.key_prefix = prefix.into();
-        self
+        /// Sets the prefix of each name of a resource.
+        key_prefix: impl Into<Box<[u8]>>;
+
+        /// Sets the time for which callers of this client may have a lock one after another, before callers of other
+        /// processes may have it. The time is at least eight times as long as the nodes took to grant the lock. The
+        /// holder at the end of this time may finish. With zero, every lock is released for all processes.
+        handover_time: Duration;
+
+        /// Sets the number of callers that may wait for the same lock. Further callers are refused at once.
+        max_waiters_per_lock: u32;
+
+        /// Sets the number of callers that may wait for locks in total.
+        max_waiters: u32;
     }
 }
 
@@ -110,9 +108,10 @@ impl Client {
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
         });
+        let count = |limit: u32| usize::try_from(limit).unwrap_or(usize::MAX);
         let limits = WaiterLimits {
-            in_one_line: settings.max_waiters_per_lock,
-            in_all_lines: settings.max_waiters,
+            in_one_line: count(settings.max_waiters_per_lock),
+            in_all_lines: count(settings.max_waiters),
         };
         let lines = Lines::new(Arc::clone(&context), settings.handover_time, limits);
         let parts = ClientParts::new(context, Arc::new(lines));

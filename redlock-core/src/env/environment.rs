@@ -1,4 +1,4 @@
-//! An environment: the seams that one client uses.
+//! An environment: the interfaces that one client uses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,23 +9,33 @@ use super::{Clock, Entropy, Moment, Spawn};
 
 /// The parts of the outside world that a client needs.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Environment {
     /// The clock of deadlines, validity and waits.
     pub clock: Arc<dyn Clock>,
     /// The source of owner tokens and retry jitter.
     pub entropy: Arc<dyn Entropy>,
-    /// Runs the tasks that follow stragglers and renewals.
+    /// The place of background tasks, which follow late answers and renew leases.
     pub spawner: Arc<dyn Spawn>,
 }
 
 impl Environment {
-    /// The current moment on this environment's clock.
+    /// Returns an environment of these parts.
+    pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>, spawner: Arc<dyn Spawn>) -> Self {
+        Self {
+            clock,
+            entropy,
+            spawner,
+        }
+    }
+
+    /// Returns the current moment on this environment's clock.
     pub(crate) fn now(&self) -> Moment {
         self.clock.now()
     }
 
-    /// A random duration in `[delay / 2, delay]`. Two clients that collided draw different ones, which
-    /// resolves an even split of the votes.
+    /// Returns a random duration in `[delay / 2, delay]`. Two clients that collided draw different ones, so an even split
+    /// of the votes is resolved.
     pub(crate) fn jittered(&self, delay: Duration) -> Duration {
         let mut bytes = [0; 8];
         self.entropy.fill(&mut bytes);

@@ -20,11 +20,7 @@ impl IoThread {
     /// for background work.
     pub fn environment(&self) -> Environment {
         let io = Arc::new(self.clone());
-        Environment {
-            clock: io.clone(),
-            entropy: io.clone(),
-            spawner: io,
-        }
+        Environment::new(io.clone(), io.clone(), io)
     }
 }
 

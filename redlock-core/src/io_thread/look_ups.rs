@@ -62,7 +62,7 @@ impl LookUps {
 }
 
 impl IoThread {
-    /// Returns the addresses of `host`, in the same order for all processes. IPv4 comes first.
+    /// Returns the sorted addresses of `host`, so that all processes try them in one order. IPv4 comes first.
     ///
     /// If the future is dropped, the look-up continues, and a later caller can join it.
     pub(crate) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {

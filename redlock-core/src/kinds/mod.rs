@@ -41,7 +41,7 @@ pub(crate) use readers_writers::COMMANDS;
 pub enum Kind {
     /// Exactly one holder. The lock ignores the order in which other kinds let their callers in.
     #[default]
-    Exclusive,
+    Plain,
     /// At most this number of holders, each with one of the permits. The first permit has the key of the plain lock.
     Permits(u16),
     /// A reader, which shares the resource with other readers only. Readers that arrive while a writer waits let the
@@ -56,7 +56,7 @@ impl Kind {
     /// Returns the protocol of one acquisition: its calls, and the meaning of their replies.
     pub(crate) fn protocol(self, args: &ProtocolArgs<'_>) -> Arc<dyn LockProtocol> {
         match self {
-            Self::Exclusive => Arc::new(Exclusive::new(args)),
+            Self::Plain => Arc::new(Exclusive::new(args)),
             Self::Permits(1) => Arc::new(Exclusive::new(args).one_of(args.keys.clone(), 0)),
             Self::Permits(count) => Arc::new(AnyPermit::new(count, args)),
             Self::Read => Arc::new(Reader::new(args)),
@@ -72,7 +72,7 @@ impl Kind {
         once_per: Option<Duration>,
     ) -> Result<(), Invalid> {
         match self {
-            Self::Exclusive => Ok(()),
+            Self::Plain => Ok(()),
             Self::Permits(count) => permits::check(count, resource, has_fencing, once_per),
             Self::Read => readers_writers::check(resource, once_per),
             Self::Write => readers_writers::check(resource, None),
@@ -82,7 +82,7 @@ impl Kind {
     /// Returns the kind as the nodes see it. A single permit is a plain lock.
     pub(crate) fn on_nodes(self) -> Self {
         if self == Self::Permits(1) {
-            return Self::Exclusive;
+            return Self::Plain;
         }
         self
     }
@@ -96,7 +96,7 @@ impl Kind {
     /// Returns the kind as one word, which labels metrics.
     pub fn label(self) -> &'static str {
         match self.on_nodes() {
-            Self::Exclusive => "plain",
+            Self::Plain => "plain",
             Self::Permits(_) => "permits",
             Self::Read => "read",
             Self::Write => "write",
@@ -106,7 +106,7 @@ impl Kind {
     /// True if a call that wants a lease of kind `wanted` may share this one, which then gives it all that it wants.
     pub fn covers(self, wanted: Self) -> bool {
         let (has, wanted) = (self.on_nodes(), wanted.on_nodes());
-        let is_alone = matches!(has, Self::Exclusive | Self::Write);
+        let is_alone = matches!(has, Self::Plain | Self::Write);
         has == wanted || is_alone && !matches!(wanted, Self::Permits(_))
     }
 }
@@ -114,7 +114,7 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exclusive => f.write_str("a plain lock"),
+            Self::Plain => f.write_str("a plain lock"),
             Self::Permits(count) => write!(f, "one of {count} permits"),
             Self::Read => f.write_str("a read lock"),
             Self::Write => f.write_str("a write lock"),

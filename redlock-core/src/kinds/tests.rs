@@ -32,7 +32,7 @@ fn drawn(step: u8) -> OwnerToken {
 
 #[test]
 fn a_holder_alone_covers_all_but_permits_and_any_other_its_like() {
-    let (read, write, plain) = (Kind::Read, Kind::Write, Kind::Exclusive);
+    let (read, write, plain) = (Kind::Read, Kind::Write, Kind::Plain);
     let [one, eight, nine] = [1, 8, 9].map(Kind::Permits);
     for (holder, covered) in [
         (plain, &[plain, one, read, write][..]),

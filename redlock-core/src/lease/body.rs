@@ -14,6 +14,7 @@ use super::LeaseHandle;
 
 /// The policy for a body whose lease is lost or whose validity ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum OnLost {
     /// The body is cancelled: its polls end, and the call ends with the loss.
     #[default]
@@ -25,6 +26,7 @@ pub enum OnLost {
 }
 
 /// The outcome of a body.
+// It is exhaustive, because a wildcard arm would discard the value of a body.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BodyOutcome<T> {
     /// The body returned while the lease was valid.

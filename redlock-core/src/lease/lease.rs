@@ -9,7 +9,7 @@ use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, TooLate, Unavailable};
 use crate::io_thread::share_woken_tasks;
-use crate::model::limits::{Renewal, validity_of};
+use crate::model::limits::{MaxHold, validity_of};
 use crate::process::is_forked;
 use crate::request::Request;
 use crate::waiting::ClaimOutcome;
@@ -80,10 +80,10 @@ impl Lease {
         renewed_from: Moment,
     ) {
         self.run = request.once_per.map(|period| JobRun::new(period, began));
-        let max_hold = match request.renewal {
-            Renewal::Never => return,
-            Renewal::For(held) => held,
-            Renewal::Unlimited => Duration::MAX,
+        let max_hold = match request.max_hold {
+            MaxHold::Ttl => return,
+            MaxHold::For(held) => held,
+            MaxHold::Unlimited => Duration::MAX,
         };
         let renewed = RenewedLease {
             shared: Arc::clone(&self.shared),
@@ -124,7 +124,7 @@ impl Lease {
         let whole = validity_of(request.ttl, request.clock_drift_factor);
         let wanted = (whole / 10 * 9).max(request.min_validity);
         let (all, node_timeout) = (self.nodes().len(), shared.context().node_timeout);
-        let mut budget = RetryBudget::new(environment, &request.retry, node_timeout);
+        let mut budget = RetryBudget::new(environment, request, node_timeout);
         while self.validity() < wanted {
             let timeout = budget.begin_attempt(environment.now(), request.ttl).timeout;
             let extended = run_extension(&shared, request.ttl, timeout).await;
@@ -154,8 +154,8 @@ impl Lease {
 
     /// Makes every node remember this holder's run. Callers with a [`once_per`](Request::once_per) are then refused
     /// until nine tenths of this holder's period have passed since the run began, but at most for nine tenths of their
-    /// own. If a node remembers another run of this period for longer, it keeps that record. Call it before the
-    /// release, because nodes serve the two in this order.
+    /// own. If a node remembers another run of this period for longer, it keeps that record. Call this before the
+    /// release, because nodes serve the two calls in order.
     ///
     /// Does nothing if nine tenths of the period have passed already, or if the request has no period.
     ///
@@ -167,9 +167,9 @@ impl Lease {
         }
     }
 
-    /// Releases the lock on every node, once the last holder that shares it leaves. Waits until a majority of the
-    /// configured nodes is free of the key, but at most for the node timeout. Never fails: a release that could not be
-    /// delivered is repeated after the reconnection, until the ttl is over.
+    /// Releases the lock on every node, if this is its last holder. Waits until a majority of the configured nodes is
+    /// free of the key, but at most for the node timeout. Never fails: a release that could not be delivered is
+    /// repeated after the reconnection, until the ttl is over.
     ///
     /// # Cancellation
     /// The release is sent at the first poll, or by a drop before that. A later drop only ends the waiting.

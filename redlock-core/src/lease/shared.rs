@@ -1,4 +1,4 @@
-//! The state of a lease, which its holders and handles share.
+//! The state of a lease, which its holders and handles share, and its changes.
 #![doc = include_str!("life_of_a_lease.md")]
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::waiting::{ClaimOutcome, LineKey, Turn};
 use super::body::BodyWakers;
 use super::{ClientParts, ObserveExtensions, OnLost};
 
-/// A lease as its holders and handles share it. Only methods of this type change the state.
+/// A lease as its holders and handles share it. Only methods of this type read and change the state.
 pub(crate) struct LeaseShared {
     pub(super) parts: Arc<ClientParts>,
     pub(super) claim: Arc<Claim>,
@@ -292,8 +292,8 @@ impl LeaseShared {
         waker: &Waker,
         policy: OnLost,
     ) -> Result<Moment, LeaseEnd> {
-        // Declared before the guard, so that it is dropped after the mutex is unlocked. The waker may be the last
-        // handle of its task.
+        // This variable is declared before the guard, so that the waker is dropped after the mutex is unlocked. The
+        // waker may be the last handle of its task.
         let _earlier;
         let mut state = self.state.lock();
         _earlier = state.bodies.register(number, waker);

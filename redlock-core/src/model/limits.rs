@@ -26,45 +26,43 @@ pub const DEFAULT_CLOCK_DRIFT_FACTOR: f64 = 0.01;
 /// The default least validity.
 pub const DEFAULT_MIN_VALIDITY: Duration = Duration::ZERO;
 
-/// The time for which a lease renews itself. A renewal is sent each time that a third of the validity has passed.
+/// The longest time for which a lock is held, by renewals of its lease. A renewal is sent each time that a third of
+/// the validity has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Renewal {
-    /// The lease ends with its ttl.
+pub enum MaxHold {
+    /// The lease is not renewed: the lock is held for its ttl at most.
     #[default]
-    Never,
-    /// The lease renews itself until this time has passed since the winning attempt.
+    Ttl,
+    /// The lease is renewed until the lock has been held for this time, counted from the attempt that won.
     For(Duration),
-    /// The lease renews itself for as long as the holder keeps the lock.
+    /// The lease is renewed for as long as the holder keeps the lock.
     Unlimited,
 }
 
-impl From<Duration> for Renewal {
+impl From<Duration> for MaxHold {
     fn from(held: Duration) -> Self {
         Self::For(held)
     }
 }
 
-/// The limit of retries, and the pause between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
-    /// When to give up.
-    pub limit: RetryLimit,
-    /// The longest pause between attempts. Each pause is random, between half of this and this.
-    pub delay: Duration,
-}
-
-/// When to give up.
+/// The limit at which a caller gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RetryLimit {
-    /// The number of retries after the first attempt.
+    /// The caller makes this number of retries after the first attempt.
     Count(u32),
-    /// The longest time since the first attempt began, as a hard bound. It is meant for a wait until a holder finishes.
-    /// If no majority of the nodes answers two retries in a row, the caller gives up earlier.
+    /// The caller tries for this time from the start of its first attempt, which is a hard bound. If no majority of the
+    /// nodes answers two retries in a row, the caller gives up earlier.
     Wait(Duration),
-    /// Keep trying, even if too few nodes answer for a majority.
+    /// The caller tries until it has the lock, even while no majority of the nodes answers.
     Forever,
+}
+
+impl From<u32> for RetryLimit {
+    fn from(count: u32) -> Self {
+        Self::Count(count)
+    }
 }
 
 /// Returns the drift allowance of a ttl. The clocks of client and node may differ by `factor`, and Redis expires keys

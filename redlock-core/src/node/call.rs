@@ -44,6 +44,7 @@ pub struct Call {
 ///
 /// The first argument of a call that takes, keeps, puts back or undoes something for a holder is the
 /// holder's owner token. A record has none.
+// It is exhaustive, because a node that does not know an effect cannot serve its call safely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// An acquisition. It is never sent again, unless the server certainly did not run it and its release goes behind

@@ -64,7 +64,7 @@
 //! # io.handle().block_on(async {
 //! # let nodes: NodeSet = [make(io.environment())].into();
 //! # let client = Client::new(io.environment());
-//! # let request = Request::new("order:42").retries(0);
+//! # let request = Request::new("order:42").retry_limit(0);
 //! # let lease = client.acquire(&nodes, &request).await.unwrap();
 //! # assert!(client.acquire(&nodes, &request).await.is_err());
 //! # lease.release().await;

@@ -27,6 +27,7 @@ pub struct Script {
 }
 
 /// The text that a server is sent.
+// It is exhaustive, because a node for a server has to send each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// A command: this word, the keys, the first argument, these options, and the other arguments. The last text is the

@@ -3,6 +3,7 @@
 use std::fmt;
 
 /// The answer of a server to a command or a script.
+// It is exhaustive, because a node that hands answers on has to hand on each.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
     /// Nothing is there.

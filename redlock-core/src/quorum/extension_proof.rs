@@ -148,7 +148,7 @@ impl ExtensionProof {
 
     /// Records that `round` restores the keys at `seats`.
     pub(crate) fn add_restoration(&mut self, round: Arc<Round>, seats: u64) {
-        // The key was missing at these seats, even if that answer came late.
+        // The key was missing at these seats: they are interrupted, even if that answer came late.
         self.interrupted |= seats;
         let restorations = &mut self.restorations;
         restorations.last_round = Some(round);

@@ -70,8 +70,8 @@ pub(crate) fn hint(clock: &dyn Clock) -> u64 {
 pub(crate) struct TokenChoice {
     /// The number to which the counters of the majority are raised.
     pub(crate) count: u64,
-    /// The seats of the majority whose counters are below `count`. These counters have to be raised while our key is
-    /// still there, before the lock counts as held.
+    /// The seats of the majority whose counters are below `count`. These counters have to be raised to it while our key
+    /// is still there, before the lock counts as held.
     pub(crate) below: Vec<usize>,
 }
 

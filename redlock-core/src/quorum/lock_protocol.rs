@@ -31,8 +31,8 @@ pub(crate) trait LockProtocol: Send + Sync {
         self.release_call(token, until, false).without(chosen)
     }
 
-    /// Returns the call that raises the counters to `counter`, if the keys hold the token. Returns `None` for a lock
-    /// without a fencing token.
+    /// Returns the call that raises the fencing counters to `counter`, if the token has the keys. Returns `None` for a
+    /// lock without a fencing token.
     fn confirm_call(&self, _token: &OwnerToken, _counter: u64, _ttl: Duration) -> Option<Call> {
         None
     }
@@ -103,13 +103,12 @@ pub(crate) trait LockProtocol: Send + Sync {
 /// The place of a caller in its line, for the order at the nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinePlace {
-    /// True if the nodes refused this caller, or a caller that was ahead of it.
+    /// True if the nodes refused this caller, or one ahead of it while this caller waited.
     pub(crate) was_refused: bool,
     /// True if other refused callers wait after this one. Those callers were in the line when the nodes last refused an
     /// attempt.
     pub(crate) is_followed_by_refused: bool,
-    /// True if the process has just released a permit and may take it again. The streak of the process is not used up
-    /// then.
+    /// True if the process just released a permit and may take it again within its streak.
     pub(crate) is_in_streak: bool,
 }
 

@@ -6,34 +6,20 @@ use std::time::Duration;
 
 use crate::node::observe::ObserveAnswers;
 use crate::restart_check::CheckedSet;
+use crate::setters::setters;
 
 /// The options of a Redis node's driver.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct RedisOptions {
-    /// The longest time for one attempt to connect, handshake included.
-    pub connect_timeout: Duration,
-    /// If an answer is outstanding for this long, the node votes no at once until it answers again.
-    pub suspect_after: Duration,
-    /// If an answer is outstanding for this long, the driver closes the connection and makes a new
-    /// one.
-    pub dead_after: Duration,
-    /// The interval at which an idle connection is tested, so that a connection that died in silence
-    /// is replaced before a lock needs it. Each node is checked at this interval, idle or not.
-    pub heartbeat: Duration,
-    /// The most operations in flight; beyond that the node votes no at once.
-    pub max_in_flight: usize,
-    /// The nodes that this one is checked with. The checks find whether the node may have forgotten
-    /// locks, and whether its clock steps. Without a checked set only the node's own clock is checked.
-    pub checked_set: Option<Arc<CheckedSet>>,
-    /// The treatment of a server that a lock cannot rely on.
-    pub vetting: Vetting,
-    /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
-    /// promoted. Then a restart needs no quarantine. Has no effect for an address that
-    /// [fails over](crate::redis::RedisAddress::fails_over).
-    pub trust_aof: bool,
-    /// The observer that is told how long each answer took.
-    pub answers: Option<Arc<dyn ObserveAnswers>>,
+    pub(super) connect_timeout: Duration,
+    pub(super) suspect_after: Duration,
+    pub(super) dead_after: Duration,
+    pub(super) heartbeat: Duration,
+    pub(super) max_in_flight: usize,
+    pub(super) checked_set: Option<Arc<CheckedSet>>,
+    pub(super) vetting: Vetting,
+    pub(super) trust_aof: bool,
+    pub(super) answers: Option<Arc<dyn ObserveAnswers>>,
 }
 
 impl Default for RedisOptions {
@@ -53,7 +39,51 @@ impl Default for RedisOptions {
 }
 
 impl RedisOptions {
-    /// No sum of times overflows with these options, and nothing is asked without a pause.
+    setters! {
+        /// Sets the longest time for one attempt to connect, handshake included. Default: 1 s.
+        connect_timeout: Duration;
+
+        /// Sets the time after which a node with an outstanding answer is suspect: it votes no at once until it answers
+        /// again. Default: 200 ms.
+        suspect_after: Duration;
+
+        /// Sets the time after which the driver replaces a connection with an outstanding answer. Default: 5 s.
+        dead_after: Duration;
+
+        /// Sets the interval at which each node is checked, idle or not. Default: 10 s. The check finds an idle connection
+        /// that died in silence before a lock needs it.
+        heartbeat: Duration;
+
+        /// Sets the most operations in flight. Beyond them the node votes no at once. Default: 16 384.
+        max_in_flight: usize;
+
+        /// Sets the nodes that this one is checked with. The checks find whether the node may have forgotten locks, and
+        /// whether its clock steps. Without a checked set, only the node's own clock is checked.
+        checked_set: Arc<CheckedSet>;
+
+        /// Sets the treatment of a server that a lock cannot rely on.
+        vetting: Vetting;
+
+        /// Says that the server forgets nothing when it restarts: it has `appendfsync always`, and no replica is
+        /// promoted. Then a restart needs no quarantine. This has no effect for an address that
+        /// [fails over](crate::redis::RedisAddress::fails_over).
+        trust_aof: bool;
+
+        /// Sets the observer that is told how long each answer took.
+        answers: Arc<dyn ObserveAnswers>;
+    }
+
+    /// Raises the times of [`suspect_after`](Self::suspect_after) and [`dead_after`](Self::dead_after) for a client with
+    /// this node timeout, so that a node that is merely slow by the client's own measure is not suspect.
+    #[must_use]
+    pub fn for_node_timeout(mut self, timeout: Duration) -> Self {
+        self.suspect_after = self.suspect_after.max(timeout * 4);
+        self.dead_after = self.dead_after.max(self.suspect_after * 4);
+        self
+    }
+
+    /// Returns the options with times from a millisecond to a year, so that no sum of them overflows and no question
+    /// repeats without a pause.
     pub(super) fn within_bounds(mut self) -> Self {
         const SHORTEST_TIME: Duration = Duration::from_millis(1);
         const LONGEST_TIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -73,26 +103,35 @@ impl RedisOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Vetting {
-    /// It does not vote, and says why.
+    /// The server does not vote, and its node says why.
     #[default]
     Refuse,
-    /// It votes, and the log says why it should not.
+    /// The server votes, and the log says why it should not.
     Warn,
 }
 
 /// The CAs that a TLS connection trusts, and the certificate that it shows. The default trusts the CAs
 /// of the system, and shows none.
 ///
-/// The files are PEM. They are read again at each connection, so a certificate that was replaced
-/// counts from the next connection on. While the files make no sense, no new connection is made.
+/// The files are PEM. Each connection reads them again, so a certificate that was replaced counts from the next
+/// connection on. While the files are invalid, no new connection is made.
 #[derive(Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct TlsOptions {
-    /// The CAs that may have issued the server's certificate, in place of the system's.
-    pub ca: Option<PathBuf>,
-    /// The client's certificate, and behind it those of the CAs between it and the CA that the
-    /// server trusts.
-    pub certificate: Option<PathBuf>,
-    /// The private key of [`certificate`](Self::certificate), not encrypted.
-    pub key: Option<PathBuf>,
+    pub(super) ca: Option<PathBuf>,
+    pub(super) certificate: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+}
+
+impl TlsOptions {
+    setters! {
+        /// Sets the file of the CAs that may have issued the server's certificate, in place of the system's.
+        ca: impl Into<Option<PathBuf>>;
+
+        /// Sets the file of the client's certificate, followed by those of the CAs between it and the CA that the
+        /// server trusts.
+        certificate: impl Into<Option<PathBuf>>;
+
+        /// Sets the file of the private key of the [`certificate`](Self::certificate), not encrypted.
+        key: impl Into<Option<PathBuf>>;
+    }
 }

@@ -29,9 +29,9 @@ pub(super) fn unusable(setting: &str, what: impl Display) -> Invalid {
 /// Reads the password in the file, and drops a line break at its end.
 pub(super) fn password(path: &Path) -> Result<String, Invalid> {
     let text = String::from_utf8(read("password_file", path)?);
-    let text = text.map_err(|_| unusable("password_file", "it has bytes that are no text"))?;
+    let text = text.map_err(|_| unusable("password_file", "its content is not UTF-8 text"))?;
     match text.trim_end_matches(['\r', '\n']) {
-        "" => Err(unusable("password_file", "there is no text in it")),
+        "" => Err(unusable("password_file", "it is empty")),
         password => Ok(password.to_owned()),
     }
 }

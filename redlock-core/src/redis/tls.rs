@@ -56,13 +56,19 @@ pub(super) fn config(options: &TlsOptions) -> Result<Arc<ClientConfig>, Invalid>
     let provider = provider.unwrap_or_else(|| Arc::new(ring::default_provider()));
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let useless = |error| Invalid::new(format!("the process's cryptography is no use: {error}"));
-    let config = config.map_err(useless)?.with_root_certificates(roots);
+    let unusable_provider = |error| {
+        Invalid::new(format!(
+            "the process's default cryptography does not work for TLS: {error}"
+        ))
+    };
+    let config = config
+        .map_err(unusable_provider)?
+        .with_root_certificates(roots);
     let config = match (&options.certificate, &options.key) {
         (None, None) => config.with_no_client_auth(),
         (Some(certificate), Some(key)) => {
             let key = PrivateKeyDer::from_pem_slice(&read("tls_key", key)?)
-                .map_err(|_| unusable("tls_key", "there is no private key in it, as PEM"))?;
+                .map_err(|_| unusable("tls_key", "it has no private key in PEM format"))?;
             let shown = certificates("tls_cert", certificate)?;
             let config = config.with_client_auth_cert(shown, key);
             config.map_err(|error| unusable("tls_key", error))?
@@ -97,7 +103,7 @@ fn certificates(setting: &str, path: &Path) -> Result<Vec<CertificateDer<'static
     let pem = read(setting, path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let found = found.ok().filter(|found| !found.is_empty());
-    found.ok_or_else(|| unusable(setting, "there is no certificate in it, as PEM"))
+    found.ok_or_else(|| unusable(setting, "it has no certificate in PEM format"))
 }
 
 /// True if one side rejected the other's certificate. Retrying fails too, as with a wrong password.

@@ -24,6 +24,7 @@ pub(super) const STEPPED: &str = "its clock stepped ahead";
 
 /// The marker on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Marker {
     /// The node's process when the marker was written; [`Marker::UNKNOWN`] if the client did not know
     /// it.

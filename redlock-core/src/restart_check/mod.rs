@@ -32,14 +32,8 @@
 //! let mut marker: Option<Vec<u8>> = None;
 //! let (time, now) = (Duration::from_secs(1_700_000_000), Moment::from_origin(Duration::ZERO));
 //! let may_vote = loop {
-//!     let verdict = check.check(&CheckAnswer {
-//!         run_id: Some("run1"),
-//!         marker: marker.as_deref(),
-//!         time,
-//!         asked: now,
-//!         answered: now,
-//!     });
-//!     match verdict?.action {
+//!     let answer = CheckAnswer::new(time, now, now).run_id("run1").marker(marker.as_deref());
+//!     match check.check(&answer)?.action {
 //!         Action::Vote => break true,
 //!         Action::Write(write) if write.expected == marker => marker = Some(write.new),
 //!         _ => break false,

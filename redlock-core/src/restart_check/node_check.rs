@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::model::brief::Brief;
 use crate::node::{EpochListener, WIRE_FORMAT};
+use crate::setters::setters;
 
 use super::checked_set::{CheckFacts, Finding, SetView};
 use super::clock::SteppedClock;
@@ -31,6 +32,7 @@ const QUARANTINE_LOOK: Duration = Duration::from_secs(5);
 
 /// The answer of a node that was asked for its time and its marker.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct CheckAnswer<'a> {
     /// The process of the node, as it said on this connection; `None` if the ACL hides it.
     pub run_id: Option<&'a str>,
@@ -44,8 +46,31 @@ pub struct CheckAnswer<'a> {
     pub answered: Moment,
 }
 
+impl<'a> CheckAnswer<'a> {
+    /// Returns the answer of a node whose clock showed `time`, without a process and a marker. The client's clock showed
+    /// `asked` and `answered`.
+    pub fn new(time: Duration, asked: Moment, answered: Moment) -> Self {
+        Self {
+            run_id: None,
+            marker: None,
+            time,
+            asked,
+            answered,
+        }
+    }
+
+    setters! {
+        /// Sets the [process](field@Self::run_id) of the node.
+        run_id: impl Into<Option<&'a str>>;
+
+        /// Sets the node's [marker](field@Self::marker).
+        marker: impl Into<Option<&'a [u8]>>;
+    }
+}
+
 /// The verdict of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verdict {
     /// What to do.
     pub action: Action,
@@ -62,6 +87,7 @@ pub enum Action {
     /// It may vote.
     Vote,
     /// It must not vote yet.
+    #[non_exhaustive]
     Hold {
         /// Why. The text before the `;` does not change with time.
         reason: String,
@@ -82,6 +108,7 @@ pub enum Action {
 
 /// A marker to be set, in one step, if the marker still is `expected`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MarkerWrite {
     /// The marker before the write; `None` if it must be missing. The write does not happen with
     /// another one.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::env::{Environment, Moment};
-use crate::model::limits::{Retry, RetryLimit};
+use crate::request::{Request, RetryLimit};
 
 /// The number of retries in a row that no majority may answer while a caller waits for a time.
 const UNANSWERED_RETRIES: u32 = 2;
@@ -44,7 +44,7 @@ impl Window {
 
 /// The time and the attempts of a caller, from its arrival on. Its time counts the same in line as between attempts.
 pub(crate) struct RetryBudget<'a> {
-    retry: &'a Retry,
+    request: &'a Request,
     node_timeout: Duration,
     pub(crate) began: Moment,
     /// The end of the caller's time, if its time as a whole is bounded.
@@ -66,9 +66,13 @@ pub(crate) struct RetryBudget<'a> {
 }
 
 impl<'a> RetryBudget<'a> {
-    pub(crate) fn new(environment: &Environment, retry: &'a Retry, node_timeout: Duration) -> Self {
+    pub(crate) fn new(
+        environment: &Environment,
+        request: &'a Request,
+        node_timeout: Duration,
+    ) -> Self {
         let began = environment.now();
-        let (end, last_attempt) = match retry.limit {
+        let (end, last_attempt) = match request.retry_limit {
             RetryLimit::Wait(limit) => {
                 let end = began.saturating_add(limit);
                 let last = end.saturating_sub(node_timeout.min(limit / 4));
@@ -77,7 +81,7 @@ impl<'a> RetryBudget<'a> {
             RetryLimit::Count(_) | RetryLimit::Forever => (None, None),
         };
         Self {
-            retry,
+            request,
             node_timeout,
             began,
             end,
@@ -137,7 +141,7 @@ impl<'a> RetryBudget<'a> {
         }
         let pause = self.draw(environment);
         let next = now.saturating_add(pause);
-        self.pause = match self.retry.limit {
+        self.pause = match self.request.retry_limit {
             RetryLimit::Count(retries) if self.pauses >= retries => None,
             RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
             RetryLimit::Wait(_) if self.unanswered >= UNANSWERED_RETRIES => None,
@@ -166,12 +170,12 @@ impl<'a> RetryBudget<'a> {
         }
         self.divided = (self.divided + 1).min(MOST_DIVIDED);
         let spread = FIRST_SPREAD * (1 << self.divided);
-        environment.jittered(spread.min(self.retry.delay))
+        environment.jittered(spread.min(self.request.retry_delay))
     }
 
     /// Returns the pause of a caller that no holder excludes, but that others precede: no node tells when they have gone.
     pub(crate) fn spread_behind_others(&self, environment: &Environment) -> Duration {
-        environment.jittered(OTHERS_GO_FIRST.min(self.retry.delay))
+        environment.jittered(OTHERS_GO_FIRST.min(self.request.retry_delay))
     }
 
     /// Returns the pause of a caller for which a permit may be free, but that others precede at a node. It begins short,
@@ -183,14 +187,14 @@ impl<'a> RetryBudget<'a> {
     /// Returns the time for which nodes remember that the caller was refused: until its next attempt. `None` if no attempt
     /// follows.
     pub(crate) fn advice(&self) -> Option<Duration> {
-        let advice = self.retry.delay.saturating_mul(3);
+        let advice = self.request.retry_delay.saturating_mul(3);
         let advice = advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE);
-        (self.retry.limit != RetryLimit::Count(0)).then_some(advice)
+        (self.request.retry_limit != RetryLimit::Count(0)).then_some(advice)
     }
 
     fn draw(&self, environment: &Environment) -> Duration {
         environment
-            .jittered(self.retry.delay)
+            .jittered(self.request.retry_delay)
             .max(SHORTEST_RETRY_PAUSE)
     }
 }

@@ -42,7 +42,7 @@ fn every_literal_parameter() {
                                 ::redlock_runtime::__private::MinValidity::Fraction(0.66f64),
                             )
                             .max_hold(
-                                ::redlock_runtime::__private::Renewal::For(
+                                ::redlock_runtime::__private::MaxHold::For(
                                     ::core::time::Duration::from_millis(3600000),
                                 ),
                             )

@@ -153,12 +153,10 @@ impl LockSpec {
         };
         let parameters = own.above(shared.defaults).decided(site.skips);
         let request = parameters.request(self.resource.clone());
-        let mut request = request.map_err(LockErrorKind::Invalid)?;
-        request.note.clone_from(&self.note);
-        if parameters.skips {
-            // Retry split votes, because a call is skipped only if another caller holds the lock.
-            request.split_retries = SPLIT_RETRIES;
-        }
+        // Retry split votes, because a call is skipped only if another caller holds the lock.
+        let split_retries = if parameters.skips { SPLIT_RETRIES } else { 0 };
+        let request = request.map_err(LockErrorKind::Invalid)?;
+        let request = request.note(self.note.clone()).split_retries(split_retries);
         check_ttl(request.ttl, shared.context.max_ttl).map_err(LockErrorKind::Invalid)?;
         let remember = parameters.remember.unwrap_or(Remember::Success);
         let innermost = chain::innermost();

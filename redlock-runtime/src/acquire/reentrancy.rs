@@ -9,7 +9,6 @@ use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request, Resource};
 
 use crate::lease::chain::{ChainLink, outwards};
-use crate::parameters::Mode;
 use crate::registry::pools::pool_names_of;
 use crate::site::Site;
 
@@ -66,11 +65,11 @@ pub(crate) fn outer_holder(
                 "`{inner}` wants a fencing token and runs below `{outer}`, which holds the lock without \
                  one; give `{outer}` `fencing = true`"
             )
-        } else if link.lease.mode() == Some(Mode::Read) && Kind::Exclusive.covers(request.kind) {
-            // A writer's lease serves every kind but permits, so `mode = "write"` would help.
+        } else if link.lease.kind() == Kind::Read && Kind::Plain.covers(request.kind) {
+            // A writer's lease serves every kind but permits, so `kind = "write"` would help.
             format!(
                 "`{inner}` wants to be alone and runs below `{outer}`, which only reads; two readers that waited \
-                 for each other to leave would wait forever; give `{outer}` `mode = \"write\"`, or call \
+                 for each other to leave would wait forever; give `{outer}` `kind = \"write\"`, or call \
                  `{inner}` after it"
             )
         } else {

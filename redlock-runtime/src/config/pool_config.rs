@@ -118,10 +118,10 @@ impl PoolConfig {
     }
 
     fn with_files(&self, address: PoolAddress) -> Result<PoolAddress, Invalid> {
-        let mut tls = TlsOptions::default();
-        tls.ca.clone_from(&self.tls_ca);
-        tls.certificate.clone_from(&self.tls_cert);
-        tls.key.clone_from(&self.tls_key);
+        let tls = TlsOptions::default()
+            .ca(self.tls_ca.clone())
+            .certificate(self.tls_cert.clone())
+            .key(self.tls_key.clone());
         let PoolAddress::Redis(address) = address else {
             if tls == TlsOptions::default() && self.password_file.is_none() {
                 return Ok(address);

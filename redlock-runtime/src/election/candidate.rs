@@ -17,11 +17,11 @@ use super::term::{Term, TermShared};
 use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Fenced, Lease, chain};
-use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
+use crate::parameters::{LockOptions, MaxHold, OnLost, SiteParameters, Wait};
 use crate::registry::{Candidacy, Registry};
 use crate::telemetry::{GaugeCount, count_in_gauge, figure};
 
-/// The lock parameters that an election accepts. The election sets all others itself: with `permits` or a `mode`,
+/// The lock parameters that an election accepts. The election sets all others itself: with `permits` or a `kind`,
 /// several candidates would lead at a time.
 const ACCEPTED_PARAMETERS: [&str; 4] = ["ttl", "retry_delay", "clock_drift_factor", "min_validity"];
 
@@ -173,7 +173,7 @@ impl<'a> Candidate<'a> {
         let shared = &registry.shared;
         let own = LockOptions::new()
             .wait(Wait::Forever)
-            .max_hold(Renewal::Unlimited)
+            .max_hold(MaxHold::Unlimited)
             .fencing(true)
             .on_lost(OnLost::Cancel);
         spec.options = own.above(spec.options);

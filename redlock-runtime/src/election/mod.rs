@@ -155,7 +155,7 @@ impl Election {
     ///
     /// The election sets all other parameters itself, and [`run`](Self::run) refuses them. An election waits forever,
     /// renews the lease without limit, and asks for a fencing token. When the office is lost, the election cuts the
-    /// body off. There is one leader at a time, which `permits` and `mode` would change.
+    /// body off. There is one leader at a time, which `permits` and `kind` would change.
     pub fn options(mut self, options: LockOptions) -> Self {
         self.spec.options = options.above(self.spec.options);
         self

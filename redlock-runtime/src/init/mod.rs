@@ -49,7 +49,7 @@ pub use redlock::Redlock;
 /// that cannot be made, default values outside the limits,
 /// a function that names a pool which is not configured, or a ttl above `max_ttl`, an override
 /// that fits no function or several, default pools that refuse the login or the database if the others are no majority,
-/// a function with a `mode` whose pools do not allow it, and a registry that is running already.
+/// a reader or a writer whose pools do not allow it, and a registry that is running already.
 ///
 /// # Cancellation
 /// Dropping the future starts nothing.
@@ -111,13 +111,10 @@ impl Registry {
 /// Returns the options that all Redis nodes have, with their restart check.
 fn redis_options(checked: &CheckedConfig) -> RedisOptions {
     let config = &checked.config;
-    let mut options = RedisOptions::default();
-    options.connect_timeout = config.connect_timeout;
-    // A node that is merely slow, by the operator's own measure, is not suspect.
-    options.suspect_after = options.suspect_after.max(config.node_timeout * 4);
-    options.dead_after = options.dead_after.max(options.suspect_after * 4);
-    options.checked_set = Some(Arc::new(checked_set(checked)));
-    options
+    RedisOptions::default()
+        .connect_timeout(config.connect_timeout)
+        .for_node_timeout(config.node_timeout)
+        .checked_set(Arc::new(checked_set(checked)))
 }
 
 /// Returns the set of nodes whose restart check looks at the others. Warns of what it cannot protect.
@@ -226,16 +223,15 @@ fn make_node(pool: &str, make: &MakeNode, io: &IoThread) -> Result<Arc<dyn Node>
 }
 
 /// Returns the options of one pool's node.
-fn options_of_pool(config: &Config, name: &str, mut options: RedisOptions) -> RedisOptions {
+fn options_of_pool(config: &Config, name: &str, options: RedisOptions) -> RedisOptions {
     let pool = &config.pools[name];
-    options.vetting = pool.vetting.unwrap_or_default();
-    options.trust_aof = pool.trust_aof.unwrap_or(false);
     #[cfg(feature = "metrics")]
-    {
-        let pool = name.into();
-        options.answers = Some(Arc::new(telemetry::metrics::LatencyRecorder { pool }));
-    }
+    let options = options.answers(Arc::new(telemetry::metrics::LatencyRecorder {
+        pool: name.into(),
+    }));
     options
+        .vetting(pool.vetting.unwrap_or_default())
+        .trust_aof(pool.trust_aof.unwrap_or(false))
 }
 
 #[cfg(test)]

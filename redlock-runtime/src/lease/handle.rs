@@ -9,7 +9,7 @@ use redlock_core::error::LeaseEnd;
 use redlock_core::request::Note;
 
 use crate::error::{LockError, LockErrorKind, RegistryContext};
-use crate::parameters::{Mode, check_ttl};
+use crate::parameters::{Kind, check_ttl};
 use crate::site::Site;
 
 /// Observes a lease, and extends it. A clone may be kept, because it has no effect after the end of the lease.
@@ -72,9 +72,9 @@ impl LeaseHandle {
         self.core.permit()
     }
 
-    /// Returns the mode of the holder: reading or writing. `None` for a lock without a mode.
-    pub fn mode(&self) -> Option<Mode> {
-        Mode::of(self.core.kind())
+    /// Returns the kind of the lock.
+    pub fn kind(&self) -> Kind {
+        self.core.kind()
     }
 
     /// Extends the lock so that it lives for at least `ttl` from now. The call never shortens it.

@@ -14,17 +14,17 @@ mod value;
 use std::time::Duration;
 
 use redlock_core::error::{Brief, Invalid};
-use redlock_core::request::{Kind, Retry, RetryLimit};
+use redlock_core::request::RetryLimit;
 use redlock_core::{Request, Resource};
 
 pub use redlock_core::lease::OnLost;
 pub use redlock_core::request::{
     DEFAULT_CLOCK_DRIFT_FACTOR, DEFAULT_MIN_VALIDITY, DEFAULT_RETRY_COUNT, DEFAULT_RETRY_DELAY,
-    DEFAULT_TTL, MAX_NOTE_BYTES, Note, Renewal,
+    DEFAULT_TTL, Kind, MAX_NOTE_BYTES, MaxHold, Note,
 };
 
 pub use options::LockOptions;
-pub use types::{MinValidity, Mode, Remember, Wait};
+pub use types::{MinValidity, Remember, Wait};
 
 pub(crate) use options::SiteParameters;
 pub(crate) use setters::{argument, setter};
@@ -37,9 +37,9 @@ pub(crate) mod prelude {
     pub(crate) use super::options::LockOptions;
     pub(crate) use super::setters::{const_setters, setters};
     pub(crate) use super::table::for_each_parameter;
-    pub(crate) use super::types::{MinValidity, Mode, Remember, Wait};
+    pub(crate) use super::types::{MinValidity, Remember, Wait};
     pub(crate) use redlock_core::lease::OnLost;
-    pub(crate) use redlock_core::request::{Kind, Renewal};
+    pub(crate) use redlock_core::request::{Kind, MaxHold};
 }
 
 impl SiteParameters {
@@ -49,27 +49,12 @@ impl SiteParameters {
     /// [`Invalid`] if `min_validity` is no part of the ttl, and if a parameter lacks the one that it belongs
     /// to; [`Request::check`] has the limits of the other values.
     pub(crate) fn request(&self, resource: Resource) -> Result<Request, Invalid> {
-        let mut request = Request::new(resource);
-        request.ttl = self.ttl;
-        request.retry = Retry {
-            limit: match (self.wait, self.retry_count) {
-                (Some(Wait::For(budget)), _) => RetryLimit::Wait(budget),
-                (Some(Wait::Forever), _) => RetryLimit::Forever,
-                (None, count) => RetryLimit::Count(count.unwrap_or_default()),
-            },
-            delay: self.retry_delay,
-        };
-        request.clock_drift_factor = self.clock_drift_factor;
-        request.min_validity = self.min_validity.of(self.ttl)?;
-        request.renewal = self.max_hold;
-        request.fencing = self.fencing;
-        request.once_per = self.once_per;
         if self.remember.is_some() && self.once_per.is_none() {
             return Err(Invalid::new(
                 "`remember` without `once_per`, for which runs count; add it, or leave `remember` out",
             ));
         }
-        request.kind = match self.kinds()[..] {
+        let kind = match self.kinds()[..] {
             [] => Kind::default(),
             [(_, kind)] => kind,
             [(one, kind), (other, another), ..] => {
@@ -78,7 +63,21 @@ impl SiteParameters {
                 )));
             }
         };
-        Ok(request)
+        let retry_limit = match (self.wait, self.retry_count) {
+            (Some(Wait::For(budget)), _) => RetryLimit::Wait(budget),
+            (Some(Wait::Forever), _) => RetryLimit::Forever,
+            (None, count) => RetryLimit::Count(count.unwrap_or_default()),
+        };
+        Ok(Request::new(resource)
+            .ttl(self.ttl)
+            .retry_limit(retry_limit)
+            .retry_delay(self.retry_delay)
+            .clock_drift_factor(self.clock_drift_factor)
+            .min_validity(self.min_validity.of(self.ttl)?)
+            .max_hold(self.max_hold)
+            .fencing(self.fencing)
+            .once_per(self.once_per)
+            .kind(kind))
     }
 }
 
@@ -118,8 +117,8 @@ mod tests {
         assert_eq!(merged.names(), ["ttl", "wait", "on_lost"]);
         let request = request(merged).unwrap();
         assert_eq!(request.ttl, seconds(1));
-        assert_eq!(request.retry.delay, DEFAULT_RETRY_DELAY);
-        assert_eq!(request.retry.limit, RetryLimit::Wait(seconds(3)));
+        assert_eq!(request.retry_delay, DEFAULT_RETRY_DELAY);
+        assert_eq!(request.retry_limit, RetryLimit::Wait(seconds(3)));
     }
 
     #[test]
@@ -141,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_and_permits_do_not_go_together() {
+    fn a_kind_and_permits_do_not_go_together() {
         let kind = |options| request(options).map(|request| request.kind);
-        let reads = LockOptions::new().mode(Mode::Read);
+        let reads = LockOptions::new().kind(Kind::Read);
         assert_eq!(kind(reads).unwrap(), Kind::Read);
-        for (mode, word) in [(Mode::Read, "a read lock"), (Mode::Write, "a write lock")] {
-            let both = LockOptions::new().mode(mode).permits(4);
+        for (asked, word) in [(Kind::Read, "a read lock"), (Kind::Write, "a write lock")] {
+            let both = LockOptions::new().kind(asked).permits(4);
             let text = kind(both).unwrap_err().to_string();
             assert!(
                 text.contains(word) && text.contains("one of 4 permits"),

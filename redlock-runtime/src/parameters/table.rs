@@ -95,7 +95,7 @@ macro_rules! for_each_parameter {
 
             /// Until the lock has been held so long, the lease is renewed by itself, each time that a
             /// third of its validity has passed: a [`Duration`](std::time::Duration), or
-            /// [`Renewal::Unlimited`](crate::parameters::Renewal::Unlimited). Default: it is not renewed, and the
+            /// [`MaxHold::Unlimited`](crate::parameters::MaxHold::Unlimited). Default: it is not renewed, and the
             /// ttl is final.
             ///
             /// ```
@@ -104,7 +104,7 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().max_hold(Duration::from_secs(3600));
             /// ```
-            max_hold: Renewal, from impl Into<Renewal>, default Renewal::Never;
+            max_hold: MaxHold, from impl Into<MaxHold>, default MaxHold::Ttl;
 
             /// The period of a job: a call is refused, or skipped, while a majority of the nodes
             /// remembers a run that began less than nine tenths of this ago. [`remember`](Self::remember) says
@@ -152,16 +152,16 @@ macro_rules! for_each_parameter {
             /// ```
             fencing: bool, default false;
 
-            /// The mode of the holder: it reads, beside other readers, or writes, alone. Readers that come while a
-            /// writer waits let it go first, and go in before the next writer. Default: neither. The holder
-            /// is alone, and takes no part in that order.
+            /// The kind of the lock: its holder reads, next to other readers, or writes, alone. Readers that come while a
+            /// writer waits let it go first, and go in before the next writer. Default: the plain lock, whose holder is
+            /// alone and takes no part in that order. For permits, set [`permits`](Self::permits).
             ///
             /// ```
-            /// use redlock_runtime::parameters::{LockOptions, Mode};
+            /// use redlock_runtime::parameters::{Kind, LockOptions};
             ///
-            /// let options = LockOptions::new().mode(Mode::Read);
+            /// let options = LockOptions::new().kind(Kind::Read);
             /// ```
-            mode: Mode, kind Kind::from;
+            kind: Kind, kind |kind: Kind| kind;
 
             /// The end of the body when its lease ends before it. Default: it is cancelled.
             ///

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use redlock_core::error::Invalid;
-use redlock_core::request::Kind;
 
 /// The least validity of an acquired lock. An acquisition that leaves less is given up and retried,
 /// so that no lock is nearly expired from the start.
@@ -76,64 +75,6 @@ pub enum Wait {
 impl From<Duration> for Wait {
     fn from(budget: Duration) -> Self {
         Self::For(budget)
-    }
-}
-
-/// The mode of a lock whose resource readers and writers share. Both exclude locks without a mode.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// use redlock_runtime::lock;
-/// use redlock_runtime::parameters::Mode;
-///
-/// let one = lock("report:7").mode(Mode::Read).acquire().await?;
-/// let other = lock("report:7").mode(Mode::Read).acquire().await?;
-/// let writer = lock("report:7").mode(Mode::Write).retry_count(0).acquire().await;
-/// assert!(writer.unwrap_err().is_contended());
-/// # drop((one, other));
-/// # Ok(()) }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Mode {
-    /// The holder shares the resource with other readers.
-    Read,
-    /// The holder is alone.
-    Write,
-}
-
-impl Mode {
-    /// Returns the mode of a lock of this kind, if it has one.
-    pub(crate) fn of(kind: Kind) -> Option<Self> {
-        match kind {
-            Kind::Read => Some(Self::Read),
-            Kind::Write => Some(Self::Write),
-            _ => None,
-        }
-    }
-
-    /// `read` or `write`.
-    ///
-    /// ```
-    /// assert_eq!(redlock_runtime::parameters::Mode::Read.as_str(), "read");
-    /// ```
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-}
-
-impl From<Mode> for Kind {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Read => Self::Read,
-            Mode::Write => Self::Write,
-        }
     }
 }
 

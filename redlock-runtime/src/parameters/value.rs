@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use redlock_core::lease::OnLost;
-use redlock_core::request::Renewal;
+use redlock_core::request::{Kind, MaxHold};
 
-use super::types::{MinValidity, Mode, Remember, Wait};
+use super::types::{MinValidity, Remember, Wait};
 
 /// A value as a source of the configuration has it. A variable is always a text, or a number.
 pub(crate) enum RawValue<'a> {
@@ -153,6 +153,26 @@ impl ConfigValue for MinValidity {
     }
 }
 
+/// `read` or `write`. Permits have a parameter of their own.
+impl ConfigValue for Kind {
+    const EXPECTED: &'static str = "`read` or `write`";
+
+    fn parse(raw: &RawValue<'_>) -> Option<Self> {
+        match raw {
+            RawValue::Text("read") => Some(Self::Read),
+            RawValue::Text("write") => Some(Self::Write),
+            _ => None,
+        }
+    }
+
+    fn to_toml(self) -> Option<String> {
+        Some(match self {
+            Self::Permits(_) => self.to_string(),
+            _ => self.label().to_owned(),
+        })
+    }
+}
+
 /// Types whose values are times or a word.
 macro_rules! times_or_word {
     ($($type:ident: $word:literal is $value:ident;)+) => { $(
@@ -178,7 +198,7 @@ macro_rules! times_or_word {
 
 times_or_word! {
     Wait: "forever" is Forever;
-    Renewal: "unlimited" is Unlimited;
+    MaxHold: "unlimited" is Unlimited;
 }
 
 /// A type whose values are words.
@@ -207,5 +227,4 @@ macro_rules! words {
 pub(crate) use words;
 
 words!(OnLost: "cancel" is Cancel, "continue" is Continue);
-words!(Mode: "read" is Read, "write" is Write);
 words!(Remember: "success" is Success, "every_run" is EveryRun);

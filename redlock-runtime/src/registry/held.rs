@@ -11,7 +11,6 @@ use tokio::sync::{Notify, SetOnce};
 use super::held_lease::HeldLease;
 use super::pools::pool_names_of;
 use crate::error::HolderHere;
-use crate::parameters::Mode;
 use crate::site::Site;
 
 /// The held leases of one registry, under one mutex. Reading a lease under this mutex also locks the lease, or its
@@ -229,7 +228,7 @@ impl HeldEntry {
             extensions: self.lease.extensions(),
             fencing_token: self.lease.fencing_token(),
             permit: self.lease.permit(),
-            mode: Mode::of(self.lease.kind()),
+            kind: self.lease.kind(),
             token_id: self.lease.token_id().to_owned(),
             note: self.lease.note(),
             pools: pool_names_of(self.lease.nodes()),

@@ -6,7 +6,7 @@ use redlock_core::Resource;
 use redlock_core::lease::FencingToken;
 use redlock_core::request::Note;
 
-use crate::parameters::Mode;
+use crate::parameters::Kind;
 use crate::site::Site;
 
 /// A lease that is held right now.
@@ -41,8 +41,8 @@ pub struct HeldLease {
     pub fencing_token: Option<FencingToken>,
     /// The number of the lease's permit. `None` for a lock without `permits`.
     pub permit: Option<u16>,
-    /// The mode of the holder: reading or writing. `None` for a lock without a mode.
-    pub mode: Option<Mode>,
+    /// The kind of the lock.
+    pub kind: Kind,
     /// A few digits of the owner token. Leases that share a lock have the same digits.
     pub token_id: String,
     /// The holder's note, if the lock has one. A call that shares the lock shows the note of the first holder.

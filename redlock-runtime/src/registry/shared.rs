@@ -39,13 +39,12 @@ impl RegistryShared {
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let config = &checked.config;
-        let mut settings = Settings::default();
-        settings.node_timeout = config.node_timeout;
-        settings.key_prefix = config.key_prefix.as_bytes().into();
-        settings.handover_time = config.handover_time;
-        let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
-        settings.max_waiters_per_lock = count(config.max_callers_per_lock);
-        settings.max_waiters = count(config.max_callers);
+        let settings = Settings::default()
+            .node_timeout(config.node_timeout)
+            .key_prefix(config.key_prefix.as_bytes())
+            .handover_time(config.handover_time)
+            .max_waiters_per_lock(config.max_callers_per_lock)
+            .max_waiters(config.max_callers);
         let context = RegistryContext {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             max_ttl: config.max_ttl,

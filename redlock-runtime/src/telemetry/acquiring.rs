@@ -16,7 +16,6 @@ use tracing::{Span, debug, info_span};
 use super::journal::{Journal, JournalLine};
 use super::{GaugeCount, HoldTelemetry, count_in_gauge, figure, kind_of, mark_failed};
 use crate::error::{LockError, Reason};
-use crate::parameters::Mode;
 use crate::site::Site;
 
 /// The values of an acquisition, once they are decided.
@@ -180,7 +179,7 @@ fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>)
         redlock.site = %site.name(),
         redlock.resource = %resource,
         redlock.pools = args.map(|args| names(args.nodes)),
-        redlock.mode = args.and_then(|args| Mode::of(args.request.kind)).map(Mode::as_str),
+        redlock.kind = args.map(|args| args.request.kind.label()),
         redlock.outcome = Empty,
         redlock.votes = Empty,
         redlock.attempts = Empty,

@@ -14,7 +14,6 @@ use tracing::{Span, info_span};
 
 use super::journal::JournalLine;
 use super::{GaugeCount, count_in_gauge, figure, mark_failed};
-use crate::parameters::Mode;
 use crate::site::Site;
 
 /// The telemetry of a held lease, from its acquisition until its holder drops it.
@@ -51,7 +50,7 @@ impl HoldTelemetry {
             error.type = Empty,
             redlock.site = %name,
             redlock.resource = %lease.resource(),
-            redlock.mode = Mode::of(lease.kind()).map(Mode::as_str),
+            redlock.kind = kind,
             redlock.token = lease.token_id(),
             redlock.fencing_token = lease.fencing_token().map(FencingToken::as_u64),
             redlock.permit = lease.permit(),

@@ -8,7 +8,6 @@ use redlock_core::testing::Calls;
 use redlock_core::{MemoryNode, Request, Resource};
 
 use super::TestLocks;
-use crate::parameters::Mode;
 
 /// Locks in the place of another process: see [`TestLocks::other_client`].
 ///
@@ -35,7 +34,7 @@ impl OtherClient {
         Self {
             name: "other-client/1".to_owned(),
             ttl: Duration::from_secs(60),
-            kind: Kind::Exclusive,
+            kind: Kind::Plain,
             nodes: locks.shared.nodes.iter().cloned().collect(),
             locks,
         }
@@ -68,20 +67,20 @@ impl OtherClient {
         self
     }
 
-    /// Makes the client read or write. By default it takes the plain lock.
+    /// Sets the kind of the lock: the plain lock by default.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// use redlock_runtime::parameters::Mode;
-    /// let _hold = locks.other_client().mode(Mode::Read).hold("report:7");
+    /// use redlock_runtime::parameters::Kind;
+    /// let _hold = locks.other_client().kind(Kind::Read).hold("report:7");
     /// let report = || redlock_runtime::lock("report:7").retry_count(0);
     /// assert!(report().acquire().await.unwrap_err().is_contended());
-    /// report().mode(Mode::Read).acquire().await.unwrap().release().await;
+    /// report().kind(Kind::Read).acquire().await.unwrap().release().await;
     /// # }
     /// ```
-    pub fn mode(mut self, mode: Mode) -> Self {
-        self.kind = Kind::from(mode);
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
         self
     }
 

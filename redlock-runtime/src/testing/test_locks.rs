@@ -114,11 +114,8 @@ impl TestLocks {
         };
         let pools = nodes.by_pool.iter().map(pool).collect();
         let entropy: Arc<dyn Entropy> = Arc::<Seeded>::default();
-        let environment = Environment {
-            clock,
-            entropy: Arc::clone(&entropy),
-            spawner: Arc::new(RuntimeSpawner(runtime.clone())),
-        };
+        let spawner = Arc::new(RuntimeSpawner(runtime.clone()));
+        let environment = Environment::new(clock, Arc::clone(&entropy), spawner);
         let mut shared = RegistryShared::new(&checked, environment, pools);
         let journal = Arc::<Journal>::default();
         shared.journal = Some(Arc::clone(&journal));

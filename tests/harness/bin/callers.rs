@@ -38,8 +38,10 @@ async fn main() {
     let io = IoThread::start().expect("a thread");
     let nodes = connect(args, &io).await;
     let settings = Settings::default().node_timeout(NODE_TIMEOUT);
-    let mut request = Request::new("r").kind(kind).ttl(TTL);
-    request.retry.limit = RetryLimit::Forever;
+    let request = Request::new("r")
+        .kind(kind)
+        .ttl(TTL)
+        .retry_limit(RetryLimit::Forever);
     let caller = Caller {
         client: Client::with_settings(io.environment(), settings),
         nodes,

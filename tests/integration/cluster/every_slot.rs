@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use redlock_core::Request;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::request::Kind;
@@ -54,15 +53,13 @@ async fn a_name_whose_braces_part_the_keys_of_a_lock_is_refused() {
     let cluster = RedisCluster::start(0).await;
     let set = connect(&cluster).await;
     let stray = || once("a}b");
-    let mut fenced = stray();
-    fenced.fencing = true;
-    let mut job = stray();
-    job.once_per = Some(Duration::from_secs(3600));
+    let fenced = stray().fencing(true);
+    let job = stray().once_per(Duration::from_secs(3600));
     for (request, parameter) in [
         (fenced, "fencing"),
         (job, "`once_per`"),
         (stray().kind(Kind::Permits(2)), "`permits`"),
-        (stray().kind(Kind::Read), "`mode`"),
+        (stray().kind(Kind::Read), "`kind`"),
     ] {
         let refused = client().acquire(&set, &request).await.unwrap_err();
         let text = refused.to_string();
@@ -77,10 +74,7 @@ async fn a_run_is_remembered_beside_its_lock_in_every_part() {
     let cluster = RedisCluster::start(0).await;
     let set = connect(&cluster).await;
     let hour = Duration::from_secs(3600);
-    let job = |name: &str| Request {
-        once_per: Some(hour),
-        ..once(name)
-    };
+    let job = |name: &str| once(name).once_per(hour);
     for master in 0..3 {
         let name = cluster.name_at(master, "job");
         let mut lease = client().acquire(&set, &job(&name)).await.unwrap();

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
-use redlock_core::redis::RedisOptions;
 use redlock_core::{Lease, NodeSet};
 use redlock_tests::{RedisCluster, RedisNode, eventually, wait_until};
 use tokio::task::JoinHandle;
@@ -98,8 +97,7 @@ async fn until_replica(server: &RedisNode) {
 
 /// With `suspect_after` as it is by default: a master that hangs votes no soon.
 async fn connect_watchfully(cluster: &RedisCluster) -> NodeSet {
-    let mut options = calm();
-    options.suspect_after = RedisOptions::default().suspect_after;
+    let options = calm().suspect_after(Duration::from_millis(200));
     let set = connect_with(&cluster.url(), options).await;
     until_voting(&set).await;
     set

@@ -8,8 +8,7 @@ use crate::cluster::fixture::{SOON, client, once, reason};
 use crate::core::fixture::{calm, connect_to};
 
 async fn connect(cluster: &RedisCluster, trusted: &Authority) -> NodeSet {
-    let mut tls = TlsOptions::default();
-    tls.ca = Some(trusted.ca().to_owned());
+    let tls = TlsOptions::default().ca(trusted.ca().to_owned());
     let address = RedisAddress::parse(&cluster.url()).unwrap();
     connect_to([(address.with_tls(tls).unwrap(), calm())]).await
 }

@@ -157,7 +157,7 @@ async fn a_lock_that_goes_with_a_forbidden_one_is_not_forbidden() {
     let url = nodes[0].url().replace("redis://", "redis://locker:pw@");
     let set = connect([url]).await;
     let client = client();
-    let (mine, other) = (once("mine").retries(1), once("other"));
+    let (mine, other) = (once("mine").retry_limit(1), once("other"));
     let (mine, other) = tokio::join!(client.acquire(&set, &mine), client.acquire(&set, &other));
     drop(mine.expect("another try, by itself"));
     let refused = other.map(drop).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What a lock without a mode and without permits sends, to the byte.
+//! The calls of a plain lock, to the byte.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;

@@ -121,10 +121,10 @@ async fn until_tracked(onlookers: &mut [Onlooker], keys: u64) {
 
 /// Waits for ever, and by itself asks again in an hour only.
 fn waiting(resource: &str) -> Request {
-    let mut request = Request::new(resource).ttl(AN_HOUR);
-    request.retry.limit = RetryLimit::Forever;
-    request.retry.delay = AN_HOUR;
-    request
+    Request::new(resource)
+        .ttl(AN_HOUR)
+        .retry_limit(RetryLimit::Forever)
+        .retry_delay(AN_HOUR)
 }
 
 type Callers = JoinSet<Lease>;
@@ -213,7 +213,7 @@ async fn none_once_the_nodes_were_dropped_though_the_client_stays() {
     let mut onlookers = Onlooker::of_all(&nodes);
     let clock = StillClock::default();
     let client = Client::new(clock.environment());
-    for kind in [Kind::Exclusive, Kind::Read, Kind::Write] {
+    for kind in [Kind::Plain, Kind::Read, Kind::Write] {
         let set = connect(nodes.urls()).await;
         let lease = client.acquire(&set, &once("r").kind(kind)).await.unwrap();
         clock.advance(Duration::from_millis(20));

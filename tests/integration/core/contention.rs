@@ -12,8 +12,7 @@ use crate::core::fixture::{SOON, client, connect_with, impatient, once, patient,
 
 /// Returns one attempt for each kind of lock, each for another resource.
 pub(super) fn each_kind() -> [Request; 6] {
-    let mut fenced = once("fenced");
-    fenced.fencing = true;
+    let fenced = once("fenced").fencing(true);
     [
         once("plain"),
         once(["also", "several"]),
@@ -104,8 +103,7 @@ async fn a_value_of_megabytes_is_sent_once_and_then_its_beginning() {
 async fn a_value_whose_answer_is_out_is_asked_for_by_its_beginning() {
     let nodes = Nodes::start(1).await;
     let proxy = Proxy::start(&nodes[0]).await;
-    let mut options = patient();
-    options.suspect_after = Duration::from_secs(5);
+    let options = patient().suspect_after(Duration::from_secs(5));
     let set = connect_with([proxy.url()], &options).await;
     nodes[0].set("r", "someone", None);
     let before = nodes[0].calls("eval");
@@ -123,9 +121,9 @@ async fn a_value_whose_answer_is_out_is_asked_for_by_its_beginning() {
 async fn a_waiting_budget_is_used_up_also_without_a_delay() {
     let (nodes, set) = start(1).await;
     nodes[0].set("r", "someone", Some(Duration::from_millis(100)));
-    let mut request = once("r");
-    request.retry.limit = RetryLimit::Wait(SOON);
-    request.retry.delay = Duration::ZERO;
+    let request = once("r")
+        .retry_limit(RetryLimit::Wait(SOON))
+        .retry_delay(Duration::ZERO);
     drop(client().acquire(&set, &request).await.unwrap());
 }
 
@@ -139,9 +137,9 @@ async fn an_attempt_that_nobody_won_is_tried_again_if_asked_for() {
                 node.set("r", holder, Some(Duration::from_secs(60)));
             }
         }
-        let mut request = once("r");
-        request.retry.delay = Duration::from_millis(1);
-        request.split_retries = splits;
+        let request = once("r")
+            .retry_delay(Duration::from_millis(1))
+            .split_retries(splits);
         match client().acquire(&set, &request).await.unwrap_err() {
             AcquireError::Contended(contended) => contended.attempts,
             other => panic!("{other}"),

@@ -14,9 +14,7 @@ use crate::core::still_clock::StillClock;
 const COUNTER: &str = "redlock:fence:{r}";
 
 fn fenced(resource: impl Into<Resource>) -> Request {
-    let mut request = Request::new(resource).retries(0);
-    request.fencing = true;
-    request
+    Request::new(resource).retry_limit(0).fencing(true)
 }
 
 fn token(lease: &Lease) -> u64 {
@@ -72,7 +70,7 @@ async fn several_resources_have_one_token_above_all_of_theirs() {
 
 #[tokio::test]
 async fn the_counter_of_a_held_lock_stays_however_long_it_is_renewed() {
-    for kind in [Kind::Exclusive, Kind::Write, Kind::Read] {
+    for kind in [Kind::Plain, Kind::Write, Kind::Read] {
         let clock = StillClock::default();
         clock.advance(COUNTER_IDLE);
         let node = MemoryNode::new("a", clock.environment().clock);

@@ -23,8 +23,9 @@ pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().ex
 /// A client that hands over for as long as the test takes: on a busy machine the usual 5 ms pass
 /// although no caller is slow.
 pub(crate) fn unhurried() -> Client {
-    let mut settings = Settings::default().node_timeout(SOON);
-    settings.handover_time = Duration::from_secs(60 * 60);
+    let settings = Settings::default()
+        .node_timeout(SOON)
+        .handover_time(Duration::from_secs(60 * 60));
     Client::with_settings(IO.environment(), settings)
 }
 
@@ -47,18 +48,15 @@ pub(crate) fn impatient() -> Client {
 /// Returns options that suspect no server for being slow: on a busy machine the usual times pass without any
 /// fault.
 pub(crate) fn calm() -> RedisOptions {
-    let mut options = RedisOptions::default();
-    options.connect_timeout = SOON;
-    options.suspect_after = SOON;
-    options.dead_after = SOON * 2;
-    options
+    RedisOptions::default()
+        .connect_timeout(SOON)
+        .suspect_after(SOON)
+        .dead_after(SOON * 2)
 }
 
 /// Returns options for a node that sends nothing after its first check unless the test asks for it.
 pub(crate) fn patient() -> RedisOptions {
-    let mut options = calm();
-    options.heartbeat = SOON * 10;
-    options
+    calm().heartbeat(SOON * 10)
 }
 
 /// A node for each URL, named a, b, c …, each connected or known not to be.
@@ -108,7 +106,7 @@ pub(crate) async fn start(n: usize) -> (Nodes, NodeSet) {
 
 /// One attempt, so that a refusal is an answer and not a wait.
 pub(crate) fn once(resource: impl Into<Resource>) -> Request {
-    Request::new(resource).retries(0)
+    Request::new(resource).retry_limit(0)
 }
 
 pub(crate) type Acquiring = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>> + Send>>;

@@ -25,10 +25,7 @@ async fn it_takes_every_kind_of_lock_and_leaves_counters_and_records() {
     for node in &nodes {
         node.set(STAYS[1], "ours/1 1", period);
     }
-    let fenced = |mut request: Request| -> Request {
-        request.fencing = true;
-        request
-    };
+    let fenced = |request: Request| request.fencing(true);
     let permits = once("r").kind(Kind::Permits(4));
     let reader = fenced(once("r").kind(Kind::Read));
     for (request, count) in [

@@ -16,17 +16,13 @@ const PERIOD: Duration = Duration::from_secs(60 * 60);
 /// Each holder has a resource of its own, but for the two readers. The second of them stays longer.
 fn holders() -> Vec<(Request, Duration)> {
     let nine = Resource::all((0..9).map(|key| format!("many:{key}")));
-    let mut once_per = once("job");
-    once_per.once_per = Some(PERIOD);
-    let mut fenced = [
+    let once_per = once("job").once_per(PERIOD);
+    let fenced = [
         once("fenced"),
         once("fenced reader").kind(Kind::Read),
-        once(["fenced", "keys"]),
+        once(["one", "other"]),
     ];
-    for request in &mut fenced {
-        request.fencing = true;
-    }
-    fenced[2].resource = Resource::all(["one", "other"]);
+    let fenced = fenced.map(|request| request.fencing(true));
     let plain = [
         once("plain"),
         once("plain too"),

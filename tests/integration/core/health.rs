@@ -46,8 +46,7 @@ async fn calls_to_a_frozen_node_are_counted_in_flight_or_refused() {
     let nodes = Nodes::start(3).await;
     let suspect_after = Duration::from_millis(50);
     // The others are not suspected, however slow the machine is.
-    let mut options = [patient(), patient(), patient()];
-    options[0].suspect_after = suspect_after;
+    let options = [patient().suspect_after(suspect_after), patient(), patient()];
     let set = connect_each(nodes.urls().into_iter().zip(options)).await;
     nodes[0].freeze();
     let lease = client().acquire(&set, &once("r")).await.unwrap();
@@ -72,10 +71,10 @@ async fn calls_to_a_frozen_node_are_counted_in_flight_or_refused() {
 async fn an_idle_connection_that_died_in_silence_is_replaced() {
     let nodes = Nodes::start(1).await;
     let proxy = Proxy::start(&nodes[0]).await;
-    let mut options = patient();
-    options.heartbeat = Duration::from_millis(50);
-    options.suspect_after = Duration::from_millis(50);
-    options.dead_after = Duration::from_millis(200);
+    let options = patient()
+        .heartbeat(Duration::from_millis(50))
+        .suspect_after(Duration::from_millis(50))
+        .dead_after(Duration::from_millis(200));
     let set = connect_with([proxy.url()], &options).await;
     until_voting(&set[0], true).await;
     // Nobody asks for a lock, and the network forgets the connection without a word.
@@ -86,7 +85,6 @@ async fn an_idle_connection_that_died_in_silence_is_replaced() {
     proxy.restore().await;
     until_voting(&set[0], true).await;
     // This node's timeouts are so short that on a busy machine they pass without a fault, too.
-    let mut request = once("r");
-    request.retry.limit = RetryLimit::Wait(SOON);
+    let request = once("r").retry_limit(RetryLimit::Wait(SOON));
     drop(client().acquire(&set, &request).await.unwrap());
 }

@@ -58,8 +58,7 @@ fn nodes_that_were_started_outside_of_a_runtime_serve_any() {
 
 #[test]
 fn a_runtime_that_stands_still_costs_votes_and_no_time() {
-    let mut options = patient();
-    options.suspect_after = Duration::from_millis(100);
+    let options = patient().suspect_after(Duration::from_millis(100));
     let (client, home, main) = (client(), multi(), current());
     // On a worker of the runtime, and not on this thread.
     let (nodes, set) = main
@@ -135,9 +134,9 @@ fn a_worker_that_blocks_behind_a_release_delays_no_other() {
 fn a_dead_connection_is_given_up_on_a_slow_runtime_too() {
     current().block_on(async {
         let nodes = Nodes::start(1).await;
-        let mut options = patient();
-        options.suspect_after = Duration::from_millis(100);
-        options.dead_after = Duration::from_millis(500);
+        let options = patient()
+            .suspect_after(Duration::from_millis(100))
+            .dead_after(Duration::from_millis(500));
         let set = connect_with(nodes.urls(), &options).await;
         nodes[0].freeze();
         let busy = tokio::spawn(async {
@@ -158,9 +157,10 @@ fn a_dead_connection_is_given_up_on_a_slow_runtime_too() {
 
 #[tokio::test]
 async fn a_node_without_a_heartbeat_votes() {
-    let mut options = patient();
-    (options.heartbeat, options.dead_after) = (Duration::MAX, Duration::MAX);
-    (options.suspect_after, options.connect_timeout) = (Duration::MAX, Duration::MAX);
+    let options = patient().heartbeat(Duration::MAX).dead_after(Duration::MAX);
+    let options = options
+        .suspect_after(Duration::MAX)
+        .connect_timeout(Duration::MAX);
     let (_nodes, set) = start(&options).await;
     lock_and_release(&client(), &set).await;
     assert!(set.iter().all(|node| node.health().connections == 1));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::internal::announce_shutdown;
 use redlock_core::lease::Released;
-use redlock_core::request::{Renewal, RetryLimit};
+use redlock_core::request::MaxHold;
 use redlock_core::{Client, Lease, NodeSet};
 use redlock_tests::{Nodes, drop_after, wait_until};
 
@@ -77,8 +77,7 @@ async fn a_least_validity_counts_for_one_who_joins() {
     let (_servers, clock, outer) = scene().await;
     clock.advance(Duration::from_secs(3));
     // Nine tenths are left, but that is not enough here.
-    let mut request = once("r").ttl(TTL);
-    request.min_validity = Duration::from_secs(59);
+    let request = once("r").ttl(TTL).min_validity(Duration::from_secs(59));
     let mut inner = outer.join().unwrap();
     inner.cover(&request).await.unwrap();
     assert!(inner.validity() >= Duration::from_secs(59));
@@ -87,8 +86,7 @@ async fn a_least_validity_counts_for_one_who_joins() {
 #[tokio::test]
 async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
     let ((nodes, set), clock, outer) = scene().await;
-    let mut request = once("r").ttl(TTL);
-    request.renewal = Renewal::Unlimited;
+    let request = once("r").ttl(TTL).max_hold(MaxHold::Unlimited);
     let mut inner = outer.join().unwrap();
     inner.cover(&request).await.unwrap();
     for _ in 0..3 {
@@ -131,8 +129,7 @@ async fn an_extension_without_a_majority_is_tried_again_as_asked() {
     clock.advance(TTL / 2);
     nodes[0].kill();
     nodes[1].kill();
-    let mut request = once("r").ttl(TTL);
-    request.retry.limit = RetryLimit::Count(3);
+    let request = once("r").ttl(TTL).retry_limit(3);
     let mut inner = outer.join().unwrap();
     let covering = inner.cover(&request);
     let refused = with_clock_running(&clock, covering).await.unwrap_err();
@@ -163,8 +160,7 @@ async fn joining_may_be_dropped_at_any_await() {
         let outer = held(&set, &clock).await;
         clock.advance(TTL / 2);
         let mut inner = outer.join().unwrap();
-        let mut request = once("r").ttl(TTL);
-        request.renewal = Renewal::For(TTL);
+        let request = once("r").ttl(TTL).max_hold(MaxHold::For(TTL));
         let _ = drop_after(polls, inner.cover(&request)).await;
         drop(inner);
         assert!(outer.over().is_none());

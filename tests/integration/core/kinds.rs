@@ -15,9 +15,9 @@ const TTL: Duration = Duration::from_secs(300);
 
 /// Nobody tries again by itself: what ends the wait is a report of the nodes.
 fn woken(request: Request) -> Request {
-    let mut request = request.retries(1);
-    request.retry.delay = Duration::from_secs(3600);
     request
+        .retry_limit(1)
+        .retry_delay(Duration::from_secs(3600))
 }
 
 /// Returns what keeps another client out, and the text of the refusal.
@@ -62,13 +62,14 @@ async fn permits(set: &NodeSet, base: &str) {
 
 async fn readers_and_writers(set: &NodeSet, base: &str, fencing: bool) {
     let request = |kind| {
-        let mut request = once(format!("{base}:r")).kind(kind).ttl(TTL);
-        request.fencing = fencing;
-        request
+        once(format!("{base}:r"))
+            .kind(kind)
+            .ttl(TTL)
+            .fencing(fencing)
     };
     let first = client().acquire(set, &request(Kind::Read)).await.unwrap();
     let second = client().acquire(set, &request(Kind::Read)).await.unwrap();
-    for kind in [Kind::Write, Kind::Exclusive] {
+    for kind in [Kind::Write, Kind::Plain] {
         let (obstacle, text) = refused(set, &request(kind)).await;
         assert_eq!(obstacle, Obstacle::Readers, "{text}");
     }
@@ -91,9 +92,10 @@ async fn readers_and_writers(set: &NodeSet, base: &str, fencing: bool) {
 
 async fn a_set_with_a_note(set: &NodeSet, base: &str, fencing: bool) {
     let [a, b] = ["a", "b"].map(|name| format!("{base}:{name}"));
-    let mut request = once([&a, &b]).ttl(TTL);
-    request.fencing = fencing;
-    request.note = Note::new("a job");
+    let request = once([&a, &b])
+        .ttl(TTL)
+        .fencing(fencing)
+        .note(Note::new("a job"));
     let lease = client().acquire(set, &request).await.unwrap();
     let (_, text) = refused(set, &once(b)).await;
     assert!(text.contains("(`a job`)"), "{text}");

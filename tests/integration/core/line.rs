@@ -15,11 +15,11 @@ const AN_HOUR: Duration = Duration::from_secs(60 * 60);
 /// Waits for ever, and by itself asks again in an hour only. The lock is as good as new for a tenth
 /// of its ttl, which is longer than a test takes.
 fn waiting(fencing: bool) -> Request {
-    let mut request = Request::new("r").ttl(AN_HOUR);
-    request.retry.limit = RetryLimit::Forever;
-    request.retry.delay = AN_HOUR;
-    request.fencing = fencing;
-    request
+    Request::new("r")
+        .ttl(AN_HOUR)
+        .retry_limit(RetryLimit::Forever)
+        .retry_delay(AN_HOUR)
+        .fencing(fencing)
 }
 
 async fn soon<F: Future>(future: F) -> F::Output {
@@ -57,11 +57,7 @@ async fn a_lock_is_taken_over_as_it_is_only_with_the_same_note() {
     let (nodes, set) = start(1).await;
     let client = unhurried();
     for notes in [["a", "a"], ["a", "b"], ["", "b"], ["a", ""], ["", ""]] {
-        let [first, second] = notes.map(|note| {
-            let mut request = waiting(false);
-            request.note = Note::new(note);
-            request
-        });
+        let [first, second] = notes.map(|note| waiting(false).note(Note::new(note)));
         let holder = client.acquire(&set, &first).await.unwrap();
         let before = nodes[0].get("r");
         let next = stand_in_line(&client, &set, &second);

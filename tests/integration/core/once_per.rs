@@ -17,9 +17,7 @@ const PERIOD: Duration = Duration::from_secs(60 * 60);
 const RUN: &str = "redlock:once:{r}";
 
 fn hourly(resource: &str) -> Request {
-    let mut request = once(resource).ttl(TTL);
-    request.once_per = Some(PERIOD);
-    request
+    once(resource).ttl(TTL).once_per(PERIOD)
 }
 
 /// Runs the job, to a good end.
@@ -125,8 +123,7 @@ async fn who_waited_for_the_run_sees_it_under_the_lock() {
         let first = client();
         let mut lease = first.acquire(&set, &hourly("r")).await.unwrap();
         // Two of another process, in line behind each other, and one of the same process.
-        let mut waiting = hourly("r");
-        waiting.retry.limit = RetryLimit::Wait(SOON);
+        let waiting = hourly("r").retry_limit(RetryLimit::Wait(SOON));
         let second = client();
         let behind = [&second, &second, &first]
             .map(|client| tokio::spawn(stand_in_line(client, &set, &waiting)));

@@ -50,9 +50,9 @@ fn connections(node: &RedisNode) -> Vec<String> {
 async fn an_acquisition_that_comes_after_a_put_back_is_undone() {
     let nodes = Nodes::start(3).await;
     let proxy = Proxy::start(&nodes[0]).await;
-    let mut hasty = patient();
-    hasty.suspect_after = Duration::from_millis(200);
-    hasty.dead_after = Duration::from_millis(400);
+    let hasty = patient()
+        .suspect_after(Duration::from_millis(200))
+        .dead_after(Duration::from_millis(400));
     let others = nodes.iter().skip(1).map(|it| (it.url(), patient()));
     let set = connect_each([(proxy.url(), hasty)].into_iter().chain(others)).await;
     let old = connections(&nodes[0]);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
-use redlock_core::request::Renewal;
+use redlock_core::request::MaxHold;
 use redlock_core::{Request, Resource};
 use redlock_tests::{Pttl, wait_until};
 
@@ -13,17 +13,15 @@ use crate::core::still_clock::StillClock;
 
 const TTL: Duration = Duration::from_secs(60);
 
-fn renewed(renewal: Renewal) -> Request {
-    let mut request = once("r").ttl(TTL);
-    request.renewal = renewal;
-    request
+fn renewed(renewal: MaxHold) -> Request {
+    once("r").ttl(TTL).max_hold(renewal)
 }
 
 #[tokio::test]
 async fn a_lease_is_renewed_when_a_third_of_its_validity_has_passed() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let request = renewed(Renewal::Unlimited);
+    let request = renewed(MaxHold::Unlimited);
     let lease = clock.client().acquire(&set, &request).await.unwrap();
     let whole = lease.validity();
     for _ in 0..3 {
@@ -48,7 +46,7 @@ async fn renewal_ends_when_the_lock_has_been_held_for_max_hold() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();
     let held = Duration::from_secs(100);
-    let request = renewed(Renewal::For(held));
+    let request = renewed(MaxHold::For(held));
     let lease = clock.client().acquire(&set, &request).await.unwrap();
     let mut passed = Duration::ZERO;
     while lease.over().is_none() {
@@ -79,7 +77,7 @@ async fn renewal_ends_when_the_lock_has_been_held_for_max_hold() {
 async fn keys_that_were_deleted_are_noticed_at_the_next_renewal() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let request = renewed(Renewal::Unlimited);
+    let request = renewed(MaxHold::Unlimited);
     let lease = clock.client().acquire(&set, &request).await.unwrap();
     // A grant that is still out could make up for a node that has lost the key.
     settle(&set).await;
@@ -103,7 +101,7 @@ async fn keys_that_were_deleted_are_noticed_at_the_next_renewal() {
 async fn a_process_that_stood_still_past_the_deadline_is_told_so() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let request = renewed(Renewal::Unlimited);
+    let request = renewed(MaxHold::Unlimited);
     let client = clock.client();
     let lease = client.acquire(&set, &request).await.unwrap();
     // The renewal is due and over before it runs.
@@ -113,7 +111,7 @@ async fn a_process_that_stood_still_past_the_deadline_is_told_so() {
     assert_eq!(lease.lost().await, LeaseEnd::StoodStill);
 
     // One task renews both leases, in the order in which they are due.
-    let mut later = renewed(Renewal::Unlimited);
+    let mut later = renewed(MaxHold::Unlimited);
     later.resource = Resource::from("later");
     let later = client.acquire(&set, &later).await.unwrap();
     clock.advance(TTL / 3);

@@ -32,7 +32,7 @@ async fn without_resp3_a_waiting_caller_asks_after_its_retry_delay() {
     let refusal = "return redis.error_reply('NOPROTO unsupported protocol version')";
     let set = connect([disguise(&node, [("HELLO 3", refusal)]).await]).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
-    let request = Request::new("r").retries(10_000);
+    let request = Request::new("r").retry_limit(10_000);
     let waiting = stand_in_line(&client(), &set, &request);
     let waiting = tokio::spawn(waiting);
     assert_eq!(lease.release().await, Released::Confirmed);

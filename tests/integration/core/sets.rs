@@ -68,9 +68,9 @@ impl Held {
         while self.begun.fetch_add(1, Ordering::Relaxed) < PAIRS {
             let first = random.index(NAMES);
             let second = (first + 1 + random.index(NAMES - 1)) % NAMES;
-            let mut request = Request::new([first, second].map(|name| format!("name:{name}")));
-            request.retry.limit = RetryLimit::Forever;
-            request.retry.delay = Duration::from_millis(4);
+            let request = Request::new([first, second].map(|name| format!("name:{name}")))
+                .retry_limit(RetryLimit::Forever)
+                .retry_delay(Duration::from_millis(4));
             let lease = client.acquire(set, &request).await.expect("it waits");
             let pair = [first, second].map(|name| &self.names[name]);
             for name in pair {

@@ -25,9 +25,12 @@ struct State {
 impl StillClock {
     /// The production environment but for this clock.
     pub(crate) fn environment(&self) -> Environment {
-        let mut environment = IO.environment();
-        environment.clock = Arc::new(self.clone());
-        environment
+        let production = IO.environment();
+        Environment::new(
+            Arc::new(self.clone()),
+            production.entropy,
+            production.spawner,
+        )
     }
 
     /// Returns a client on this clock, whose node timeout is no part of the test.

@@ -259,8 +259,9 @@ async fn a_user_that_may_not_be_told_waits_by_pauses_until_it_may() {
     assert_eq!(watch.due(), None);
     assert!(!is_free(&watch));
 
-    let mut request = once("r").retries(u32::MAX);
-    request.retry.delay = Duration::from_millis(1);
+    let request = once("r")
+        .retry_limit(u32::MAX)
+        .retry_delay(Duration::from_millis(1));
     let waiting = tokio::spawn({
         let set = set.clone();
         async move { client().acquire(&set, &request).await }

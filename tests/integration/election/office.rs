@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use redlock_runtime::election::Election;
-use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::parameters::{Kind, LockOptions};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, lock};
 use redlock_tests::drop_after;
@@ -113,8 +113,8 @@ async fn an_election_refuses_what_it_decides_itself() {
         (LockOptions::new().fencing(false), "`fencing`"),
         // Several would lead at a time.
         (LockOptions::new().permits(2), "`permits`"),
-        (LockOptions::new().mode(Mode::Read), "`mode`"),
-        (LockOptions::new().mode(Mode::Write), "`mode`"),
+        (LockOptions::new().kind(Kind::Read), "`kind`"),
+        (LockOptions::new().kind(Kind::Write), "`kind`"),
     ] {
         let text = refused(office().options(options)).await;
         assert!(text.contains(name) && text.contains("leave"), "{text}");

@@ -56,16 +56,14 @@ async fn an_acquisition_dropped_at_any_await_leaves_no_key(n: usize) {
 /// Returns a request for each way in which a client acquires.
 fn requests() -> Vec<Request> {
     let mut requests = Vec::new();
-    for kind in [Kind::Exclusive, Kind::Read, Kind::Write] {
+    for kind in [Kind::Plain, Kind::Read, Kind::Write] {
         for fencing in [false, true] {
-            let mut request = once("r").kind(kind);
-            request.fencing = fencing;
+            let request = once("r").kind(kind).fencing(fencing);
             requests.push(request);
         }
     }
     requests.push(once("r").kind(Kind::Permits(2)));
-    let mut job = once("r");
-    job.once_per = Some(Duration::from_secs(60 * 60));
+    let job = once("r").once_per(Duration::from_secs(60 * 60));
     requests.push(job);
     requests
 }
@@ -107,8 +105,9 @@ async fn a_refused_acquisition_dropped_at_any_await_leaves_the_holder(n: usize) 
             if polls >= ENOUGH && completed > 0 {
                 break;
             }
-            let mut request = once("held").retries(1);
-            request.retry.delay = Duration::from_millis(2);
+            let request = once("held")
+                .retry_limit(1)
+                .retry_delay(Duration::from_millis(2));
             // With the first node frozen, what it says is not waited for.
             let client = impatient();
             if let Some(refused) = drop_after(polls, client.acquire(set, &request)).await {

@@ -21,7 +21,7 @@ async fn connect_to_frozen(nodes: &Nodes, frozen: usize) -> NodeSet {
     connect_each(urls.map(|(seat, url)| {
         let mut options = patient();
         if seat < frozen {
-            options.connect_timeout = Duration::from_secs(1);
+            options = options.connect_timeout(Duration::from_secs(1));
         }
         (url, options)
     }))

@@ -149,9 +149,9 @@ async fn a_killed_holders_lock_is_free_at_its_ttl_and_not_before(n: usize) {
         "{refused:?}"
     );
     drop(refused);
-    let mut request = once("r");
-    request.retry.limit = RetryLimit::Forever;
-    request.retry.delay = Duration::from_millis(20);
+    let request = once("r")
+        .retry_limit(RetryLimit::Forever)
+        .retry_delay(Duration::from_millis(20));
     let lease = client().acquire(&set, &request).await.unwrap();
     // A server counts in whole milliseconds.
     let acquired = nodes[0].time() + Duration::from_millis(1);

@@ -60,7 +60,7 @@ async fn ten_thousand_races_of_extension_and_release_leave_no_key(n: usize) {
 
 /// Every script at once: several names are acquired by one, too.
 async fn work(client: &Client, set: &redlock_core::NodeSet, worker: usize) {
-    let mut request = Request::new("").retries(0);
+    let mut request = Request::new("").retry_limit(0);
     request.resource = Resource::all([format!("a{worker}"), format!("b{worker}")]);
     let mut served = 0;
     while served < 50 {

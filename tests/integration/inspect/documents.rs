@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_inspect::Document;
-use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::parameters::{Kind, LockOptions};
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{LockError, Resource, election, lock, redlock};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn show(name: &str, registry: &Registry) -> Result<(), LockError> {
         ("token_id", json!(of_registry.token_id)),
         ("fencing_token", json!(fencing)),
         ("note", json!(format!(r"<b>job</b> {name}\u{{a}}"))),
-        ("mode", Value::Null),
+        ("kind", json!("plain")),
         ("permit", Value::Null),
     ] {
         assert_eq!(held[field], value, "{field}");
@@ -89,21 +89,21 @@ async fn what_is_held_is_shown_with_its_function() {
 }
 
 #[tokio::test]
-async fn the_mode_and_the_permit_of_a_lock_are_shown() {
+async fn the_kind_and_the_permit_of_a_lock_are_shown() {
     let redlock = in_memory().await;
     let registry = redlock.registry();
     let _entered = registry.enter();
     let options = LockOptions::new;
-    for (options, mode, permit, shown) in [
-        (options().permits(1), Value::Null, json!(0), "permit 0"),
+    for (options, kind, permit, shown) in [
+        (options().permits(1), json!("plain"), json!(0), "permit 0"),
         (
-            options().mode(Mode::Read),
+            options().kind(Kind::Read),
             json!("read"),
             Value::Null,
             "<small>reads</small>",
         ),
         (
-            options().mode(Mode::Write),
+            options().kind(Kind::Write),
             json!("write"),
             Value::Null,
             "<small>writes</small>",
@@ -111,7 +111,7 @@ async fn the_mode_and_the_permit_of_a_lock_are_shown() {
     ] {
         let lease = lock("r").options(options).acquire().await.unwrap();
         let held = &parsed(&redlock_inspect::held(registry))["held"][0];
-        assert_eq!((&held["mode"], &held["permit"]), (&mode, &permit));
+        assert_eq!((&held["kind"], &held["permit"]), (&kind, &permit));
         let page = page(registry);
         assert!(page.contains(shown), "{page}");
         lease.release().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_runtime::parameters::Renewal;
+use redlock_runtime::parameters::MaxHold;
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, lock};
 use redlock_tests::{NodeOptions, Nodes, eventually};
@@ -46,7 +46,7 @@ async fn nodes_are_shown_with_their_votes_and_what_rests_on_them() {
     })
     .await;
     // A quarter of the ttl later no answer is out.
-    let wanted = lock("r").ttl(SOON / 4).max_hold(Renewal::Unlimited);
+    let wanted = lock("r").ttl(SOON / 4).max_hold(MaxHold::Unlimited);
     let lease = registry.clone().scope(wanted.acquire()).await.unwrap();
     let lacks_a_grant = |health: &Value| health["pools"][2]["leases_without_grant"] == json!(1);
     let shown = until(registry, "a lease on the others", lacks_a_grant).await;

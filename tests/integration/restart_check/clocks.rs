@@ -18,8 +18,7 @@ const JUMP: Duration = Duration::from_secs(60);
 async fn a_lease_that_needs_a_node_whose_clock_stepped_is_lost() {
     let nodes = movable(3).await;
     let set = Set::attentive(nodes.urls()).await.voting().await;
-    let mut request = once("r");
-    request.ttl = Duration::from_secs(600);
+    let request = once("r").ttl(Duration::from_secs(600));
     let lease = client().acquire(&set.node_set(), &request).await.unwrap();
     crate::runtime::fixture::until_held_everywhere(&nodes, "r").await;
     for node in &set.nodes {

@@ -29,13 +29,13 @@ pub(crate) struct Set {
 
 impl Set {
     pub(crate) async fn standard(urls: impl IntoIterator<Item = String>) -> Self {
-        Self::with(urls, RestartCheck::Standard, |_| {}).await
+        Self::with(urls, RestartCheck::Standard, |options| options).await
     }
 
     /// As `standard`, and each node is checked often.
     pub(crate) async fn attentive(urls: impl IntoIterator<Item = String>) -> Self {
         Self::with(urls, RestartCheck::Standard, |options| {
-            options.heartbeat = OFTEN;
+            options.heartbeat(OFTEN)
         })
         .await
     }
@@ -44,17 +44,16 @@ impl Set {
     pub(crate) async fn with(
         urls: impl IntoIterator<Item = String>,
         restart_check: RestartCheck,
-        change: impl FnOnce(&mut RedisOptions),
+        change: impl FnOnce(RedisOptions) -> RedisOptions,
     ) -> Self {
         let urls: Vec<String> = urls.into_iter().collect();
-        let mut options = calm();
-        options.checked_set = Some(Arc::new(CheckedSet::new(
+        let options = calm().checked_set(Arc::new(CheckedSet::new(
             restart_check,
             MAX_TTL,
             urls.len(),
             b"",
         )));
-        change(&mut options);
+        let options = change(options);
         let start = |(url, name): (&String, char)| {
             let address = RedisAddress::parse(url).expect("the harness makes good URLs");
             let (name, options) = (name.to_string(), options.clone());

@@ -37,7 +37,7 @@ fn a_flush_before_a_driver_takes_over_is_found_before_it_votes() {
         let set = Set::with(nodes.urls(), RestartCheck::Standard, |options| {
             // The quarantine lasts for longer than the test.
             let checked_set = CheckedSet::new(RestartCheck::Standard, SOON * 10, 3, b"");
-            options.checked_set = Some(Arc::new(checked_set));
+            options.checked_set(Arc::new(checked_set))
         });
         let set = set.await.voting().await;
         let lease = client().acquire(&set.node_set(), &once("r")).await;
@@ -79,7 +79,7 @@ async fn a_check_is_made_on_a_busy_connection_too() {
 
 #[tokio::test]
 async fn a_fenced_acquisition_finds_a_flush_at_once() {
-    for kind in [Kind::Exclusive, Kind::Read, Kind::Write] {
+    for kind in [Kind::Plain, Kind::Read, Kind::Write] {
         finds_a_flush_at_once(kind).await;
     }
 }
@@ -88,7 +88,7 @@ async fn finds_a_flush_at_once(kind: Kind) {
     let nodes = Nodes::start(3).await;
     let set = Set::with(nodes.urls(), RestartCheck::Standard, |options| {
         // No check comes by itself.
-        options.heartbeat = SOON * 10;
+        options.heartbeat(SOON * 10)
     });
     let set = set.await.voting().await;
     let mut epochs = [0, 1].map(|index| set.epochs(index));
@@ -96,8 +96,7 @@ async fn finds_a_flush_at_once(kind: Kind) {
     for node in nodes.iter().take(2) {
         node.flushall();
     }
-    let mut fenced = once("r").kind(kind);
-    fenced.fencing = true;
+    let fenced = once("r").kind(kind).fencing(true);
     let refused = client().acquire(&set.node_set(), &fenced).await;
     let error = refused.unwrap_err();
     assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
@@ -121,8 +120,7 @@ async fn finds_a_flush_at_once(kind: Kind) {
 async fn a_fenced_acquisition_heeds_a_quarantine_it_has_not_heard_of() {
     let node = RedisNode::start().await;
     let set = Set::standard([node.url()]).await;
-    let mut fenced = once("r");
-    fenced.fencing = true;
+    let fenced = once("r").fencing(true);
     let lease = client().acquire(&set.node_set(), &fenced).await.unwrap();
     assert!(lease.fencing_token().is_some());
     lease.release().await;

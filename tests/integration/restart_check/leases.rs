@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_runtime::health::PoolHealth;
 use redlock_runtime::lease::LeaseEnd;
-use redlock_runtime::parameters::{LockOptions, Renewal};
+use redlock_runtime::parameters::{LockOptions, MaxHold};
 use redlock_runtime::{Config, Lease, Redlock, lock};
 use redlock_tests::{Nodes, eventually, wait_until};
 
@@ -76,7 +76,7 @@ async fn a_rolling_restart_by_the_runbook_loses_no_lease() {
     let (mut leases, mut plains) = (Vec::new(), Vec::new());
     for (index, process) in processes.iter().enumerate() {
         for number in 0..10 {
-            let renewed = lock(format!("r:{index}:{number}")).max_hold(Renewal::Unlimited);
+            let renewed = lock(format!("r:{index}:{number}")).max_hold(MaxHold::Unlimited);
             let acquired = registry(process).scope(renewed.acquire()).await;
             leases.push(acquired.unwrap());
         }

@@ -21,7 +21,7 @@ async fn a_new_set_votes_at_once_unless_the_check_is_strict() {
 
     let nodes = Nodes::start(3).await;
     let began = Instant::now();
-    let set = Set::with(nodes.urls(), RestartCheck::Strict, |_| {}).await;
+    let set = Set::with(nodes.urls(), RestartCheck::Strict, |options| options).await;
     let reasons: Vec<_> = set.nodes.iter().map(reason).collect();
     let is_held = |reason: &NodeError| reason.kind() == Quarantined;
     let all_are = reasons.iter().all(|it| it.as_ref().is_some_and(is_held));
@@ -33,9 +33,10 @@ async fn a_new_set_votes_at_once_unless_the_check_is_strict() {
 /// A client whose quarantines no test waits for.
 async fn patient(nodes: &Nodes, heartbeat: Duration) -> Set {
     let set = Set::with(nodes.urls(), RestartCheck::Standard, |options| {
-        options.heartbeat = heartbeat;
         let checked_set = CheckedSet::new(RestartCheck::Standard, SOON * 60, nodes.len(), b"");
-        options.checked_set = Some(Arc::new(checked_set));
+        options
+            .heartbeat(heartbeat)
+            .checked_set(Arc::new(checked_set))
     });
     set.await.voting().await
 }

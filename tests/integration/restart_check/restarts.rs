@@ -49,8 +49,8 @@ fn persistent() -> NodeOptions {
     NodeOptions::default().append_only()
 }
 
-fn trusting(options: &mut RedisOptions) {
-    options.trust_aof = true;
+fn trusting(options: RedisOptions) -> RedisOptions {
+    options.trust_aof(true)
 }
 
 #[tokio::test]

@@ -53,7 +53,7 @@ fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
 
 async fn connected(url: &str) -> Set {
     Set::with([url.to_owned()], RestartCheck::Standard, |options| {
-        options.trust_aof = true;
+        options.trust_aof(true)
     })
     .await
 }
@@ -63,9 +63,8 @@ fn denials(node: &RedisNode) -> String {
     format!("{:?}", node.command(["ACL", "LOG"]))
 }
 
-fn fenced(mut request: Request) -> Request {
-    request.fencing = true;
-    request
+fn fenced(request: Request) -> Request {
+    request.fencing(true)
 }
 
 /// Takes a lock for each request, extends it and gives it back.
@@ -81,7 +80,7 @@ async fn use_each(
     Ok(())
 }
 
-/// Does everything that locks without a mode can do.
+/// Does everything that plain locks can do.
 async fn use_all(set: &Set) {
     /// The number of uses so far.
     static USES: AtomicU32 = AtomicU32::new(0);
@@ -93,9 +92,9 @@ async fn use_all(set: &Set) {
     use_each(&set, requests.chain([permit])).await.unwrap();
     be_refused_together(&set).await;
     // A job of its own each time: the server remembers the runs of the others.
-    let mut job = once(format!("shop:job:{}", USES.fetch_add(1, Ordering::Relaxed)));
+    let job = once(format!("shop:job:{}", USES.fetch_add(1, Ordering::Relaxed)));
     let period = Duration::from_secs(120);
-    job.once_per = Some(period);
+    let job = job.once_per(period);
     let mut lease = client().acquire(&set, &job).await.unwrap();
     lease.remember_run();
     lease.release().await;
@@ -152,8 +151,9 @@ async fn is_told(node: &RedisNode, set: &Set, url: &str) -> bool {
     let other = connected(url).await.node_set();
     let lease = client().acquire(&set.node_set(), &once("shop:r")).await;
     let lease = lease.unwrap();
-    let mut request = once("shop:r").retries(1);
-    request.retry.delay = Duration::from_secs(3600);
+    let request = once("shop:r")
+        .retry_limit(1)
+        .retry_delay(Duration::from_secs(3600));
     let waiting = tokio::spawn(async move { client().acquire(&other, &request).await });
     let told = eventually("a watch, or its refusal", SOON, || async {
         match (node.info("cmdstat_client|caching"), denials(node)) {
@@ -214,7 +214,7 @@ async fn without_a_rule_of_the_first_line_the_node_does_not_vote() {
         rules.retain(|rule| rule != without);
         let url = url_of_user(&node, &rules);
         // Not for the restart check's sake: a single node without it is refused alike.
-        let set = Set::with([url], RestartCheck::Off, |_| {}).await;
+        let set = Set::with([url], RestartCheck::Off, |options| options).await;
         let reason = reason(&set.nodes[0]).expect(without).to_string();
         let name = without.trim_start_matches('+');
         assert!(
@@ -291,7 +291,7 @@ async fn with_these_rules_a_cluster_is_served_while_a_slot_moves() {
         node.command(["ACL", "LOG", "RESET"]);
     }
     let url = cluster.url().replace("://", "://locker:pw@");
-    let set = Set::with([url], RestartCheck::Off, |_| {}).await;
+    let set = Set::with([url], RestartCheck::Off, |options| options).await;
     set.until_voting(0).await;
     let set = set.node_set();
     let name = cluster.name_at(0, "shop:account");

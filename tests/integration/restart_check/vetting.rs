@@ -75,8 +75,7 @@ async fn a_server_that_begins_to_evict_is_refused_or_warned_of() {
     let nodes = Nodes::start(2).await;
     let set = Set::attentive([nodes[0].url()]).await;
     let lenient = Set::with([nodes[1].url()], RestartCheck::Standard, |options| {
-        options.heartbeat = OFTEN;
-        options.vetting = Vetting::Warn;
+        options.heartbeat(OFTEN).vetting(Vetting::Warn)
     })
     .await;
     for node in &nodes {
@@ -103,7 +102,7 @@ async fn a_master_that_becomes_a_writable_replica_is_refused() {
     let options = NodeOptions::default().arg("replica-read-only", "no");
     let nodes = Nodes::start_with(2, options).await;
     let set = Set::with([nodes[0].url()], RestartCheck::Off, |options| {
-        options.heartbeat = OFTEN;
+        options.heartbeat(OFTEN)
     })
     .await;
     set.until_voting(0).await;
@@ -119,8 +118,7 @@ async fn a_master_that_becomes_a_writable_replica_is_refused() {
 async fn a_trusted_file_that_is_no_longer_always_synced_is_refused() {
     let node = RedisNode::start_with(NodeOptions::default().append_only()).await;
     let set = Set::with([node.url()], RestartCheck::Standard, |options| {
-        options.heartbeat = OFTEN;
-        options.trust_aof = true;
+        options.heartbeat(OFTEN).trust_aof(true)
     })
     .await;
     for (setting, good, bad) in [

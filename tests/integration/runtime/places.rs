@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::parameters::{Kind, LockOptions};
 use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, wait_until};
 
@@ -164,7 +164,7 @@ async fn one_server_under_three_names_says_so_in_each_refusal() {
         ("fenced", lock("r").options(fencing)),
         ("two permits", lock("r").permits(2)),
         ("four permits", lock("r").permits(4)),
-        ("writer", lock("r").mode(Mode::Write)),
+        ("writer", lock("r").kind(Kind::Write)),
     ] {
         let refused = registry(&redlock).scope(wanted.acquire()).await;
         let refused = refused.unwrap_err();

@@ -39,9 +39,9 @@ async fn a_node_that_has_left_a_deposed_master_never_goes_back() {
     let nodes = Nodes::start(2).await;
     let (old, new) = (&nodes[0], &nodes[1]);
     let sentinels = Puppet::start_three(old).await;
-    let mut options = brief();
-    options.connect_timeout = Duration::from_secs(1);
-    options.heartbeat = Duration::from_millis(50);
+    let options = brief()
+        .connect_timeout(Duration::from_secs(1))
+        .heartbeat(Duration::from_millis(50));
     let set = voting(url(&sentinels), options).await;
     // The successor cannot be reached yet, so the node asks again and again.
     new.kill();

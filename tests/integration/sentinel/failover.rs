@@ -15,10 +15,9 @@ use crate::sentinel::fixture::{
 
 /// Waits to be told that the lock is free: it does not come back by itself.
 fn patient(resource: &str) -> Request {
-    let mut request = once(resource);
-    request.retry.limit = RetryLimit::Forever;
-    request.retry.delay = SOON * 10;
-    request
+    once(resource)
+        .retry_limit(RetryLimit::Forever)
+        .retry_delay(SOON * 10)
 }
 
 /// Waits for a release that is owed.

@@ -18,32 +18,29 @@ pub(crate) const MAX_TTL: Duration = Duration::from_secs(300);
 
 /// One attempt, for a lease that does not end by itself.
 pub(crate) fn once(resource: &str) -> Request {
-    Request::new(resource).ttl(MAX_TTL).retries(0)
+    Request::new(resource).ttl(MAX_TTL).retry_limit(0)
 }
 
 /// Returns options for servers or sentinels that hang: an attempt to connect to one ends soon, and then there
 /// is another. A sentinel is waited for half of that.
 pub(crate) fn brief() -> RedisOptions {
-    let mut options = calm();
-    options.connect_timeout = Duration::from_secs(2);
-    options
+    calm().connect_timeout(Duration::from_secs(2))
 }
 
 /// Options with which a silent server is suspect soon, and is not given up. An idle node asks its server nothing.
 pub(crate) fn wary() -> RedisOptions {
-    let mut options = brief();
-    options.heartbeat = SOON * 10;
-    options.suspect_after = Duration::from_millis(200);
-    options
+    brief()
+        .heartbeat(SOON * 10)
+        .suspect_after(Duration::from_millis(200))
 }
 
 /// Nodes a, b, c … of one checked set, each connected or known not to be.
 async fn connect(
     urls: &[String],
     (restart_check, max_ttl): (RestartCheck, Duration),
-    mut options: RedisOptions,
+    options: RedisOptions,
 ) -> NodeSet {
-    options.checked_set = Some(Arc::new(CheckedSet::new(
+    let options = options.checked_set(Arc::new(CheckedSet::new(
         restart_check,
         max_ttl,
         urls.len(),

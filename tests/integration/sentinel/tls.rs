@@ -9,8 +9,7 @@ use crate::core::kinds::each_kind_excludes_and_is_released;
 use crate::sentinel::fixture::{calm, lock_soon, until_abstaining, until_voting};
 
 async fn single(url: &str, trusted: &Authority) -> NodeSet {
-    let mut tls = TlsOptions::default();
-    tls.ca = Some(trusted.ca().to_owned());
+    let tls = TlsOptions::default().ca(trusted.ca().to_owned());
     let address = RedisAddress::parse(url).unwrap().with_tls(tls).unwrap();
     connect_to([(address, calm())]).await
 }

@@ -11,9 +11,9 @@ use crate::sentinel::puppet::{Puppet, url};
 /// Waits for a lock, and does not come back before it is told to.
 fn wait_for(resource: &str, set: &NodeSet) -> JoinHandle<()> {
     let set = set.clone();
-    let mut request = once(resource);
-    request.retry.limit = RetryLimit::Forever;
-    request.retry.delay = SOON * 10;
+    let request = once(resource)
+        .retry_limit(RetryLimit::Forever)
+        .retry_delay(SOON * 10);
     tokio::spawn(async move {
         let _ = client().acquire(&set, &request).await;
     })

@@ -9,16 +9,15 @@ use crate::core::fixture::{SOON, once, settle, start};
 use crate::sharing::fixture::{FOREIGN, TTL, acquired, plain, reads, refused, writes};
 
 #[tokio::test]
-async fn locks_without_a_mode_and_readers_keep_each_other_out() {
+async fn plain_locks_and_readers_keep_each_other_out() {
     let forms = || {
         let mut forms = vec![plain(), once(["r", "s"]).ttl(TTL)];
-        let fenced = forms.clone().into_iter().map(|mut request| {
-            request.fencing = true;
-            request
-        });
+        let fenced = forms
+            .clone()
+            .into_iter()
+            .map(|request| request.fencing(true));
         forms.extend(fenced.collect::<Vec<_>>());
-        let mut noted = plain();
-        noted.note = Note::new("a job");
+        let noted = plain().note(Note::new("a job"));
         forms.push(noted);
         forms
     };

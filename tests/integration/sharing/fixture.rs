@@ -34,10 +34,10 @@ pub(super) fn plain() -> Request {
 }
 
 /// The same, waiting for ever. Its pauses are long: what ends them early is a report of a node.
-pub(super) fn patiently(mut request: Request) -> Request {
-    request.retry.limit = RetryLimit::Forever;
-    request.retry.delay = Duration::from_secs(3);
+pub(super) fn patiently(request: Request) -> Request {
     request
+        .retry_limit(RetryLimit::Forever)
+        .retry_delay(Duration::from_secs(3))
 }
 
 /// The lease of a client of its own, as another process has one.

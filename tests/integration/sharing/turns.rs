@@ -27,9 +27,10 @@ struct Scene {
 }
 
 fn waits(kind: Kind) -> Request {
-    let mut request = Request::new("r").kind(kind).ttl(TTL);
-    request.retry.limit = RetryLimit::Forever;
-    request
+    Request::new("r")
+        .kind(kind)
+        .ttl(TTL)
+        .retry_limit(RetryLimit::Forever)
 }
 
 impl Scene {

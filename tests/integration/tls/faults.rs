@@ -22,8 +22,7 @@ async fn a_server_that_is_frozen_in_the_handshake_is_a_minority_too() {
     let authority = Authority::new();
     let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
     nodes[2].freeze();
-    let mut options = calm();
-    options.connect_timeout = LONG;
+    let options = calm().connect_timeout(LONG);
     let start = |url: &String| {
         let address = address(url, &trusting(&authority));
         Arc::new(RedisNode::start("a", address, options.clone(), &IO)) as Arc<dyn Node>
@@ -56,7 +55,7 @@ async fn requests_that_overfill_the_socket_are_all_served() {
                 let part = |n: usize| format!("{caller}/{n}/{}", "x".repeat(1000));
                 let request = Request::new([0, 1, 2, 3, 4, 5, 6, 7].map(part));
                 // A node is never waited for longer than a quarter of this.
-                let request = request.ttl(SOON * 20).retries(0);
+                let request = request.ttl(SOON * 20).retry_limit(0);
                 let (client, set) = (client.clone(), set.clone());
                 Box::pin(async move { client.acquire(&set, &request).await })
             })
@@ -92,8 +91,7 @@ async fn look<F: Future>(future: F) -> Option<F::Output> {
 async fn a_handshake_that_is_given_up_closes_its_socket() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("rediss://{}", listener.local_addr().unwrap());
-    let mut options = calm();
-    options.connect_timeout = Duration::from_millis(300);
+    let options = calm().connect_timeout(Duration::from_millis(300));
     let authority = Authority::new();
     let address = address(&url, &trusting(&authority));
     let silent = Arc::new(RedisNode::start("a", address, options, &IO));

@@ -9,15 +9,13 @@ use crate::core::fixture::{calm, connect_to, reason};
 
 /// Trusts what `authority` issued.
 pub(crate) fn trusting(authority: &Authority) -> TlsOptions {
-    let mut options = TlsOptions::default();
-    options.ca = Some(authority.ca().to_owned());
-    options
+    TlsOptions::default().ca(authority.ca().to_owned())
 }
 
-pub(crate) fn showing(identity: &Identity, mut options: TlsOptions) -> TlsOptions {
-    options.certificate = Some(identity.certificate.clone());
-    options.key = Some(identity.key.clone());
+pub(crate) fn showing(identity: &Identity, options: TlsOptions) -> TlsOptions {
     options
+        .certificate(identity.certificate.clone())
+        .key(identity.key.clone())
 }
 
 pub(crate) fn address(url: &str, tls: &TlsOptions) -> RedisAddress {

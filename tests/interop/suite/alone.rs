@@ -18,13 +18,10 @@ async fn aioredlock_makes_a_lost_lock_anew() {
     let mut theirs = Neighbour::Aioredlock.start(&nodes.urls());
     assert!(theirs.ask("try order:1 60000").is_ok());
     nodes[0].del("order:1");
-    ours.acquired("order:1", Kind::Exclusive)
-        .await
-        .release()
-        .await;
+    ours.acquired("order:1", Kind::Plain).await.release().await;
     nowhere(&nodes, "order:1").await;
     assert!(theirs.ask("extend 60000").is_ok());
-    ours.refused("order:1", Kind::Exclusive).await;
+    ours.refused("order:1", Kind::Plain).await;
 }
 
 /// The fork selects the database of its own setting, 0 by default, and not that of the connection.
@@ -35,7 +32,7 @@ async fn sesamecare_ignores_the_database_of_its_connection() {
     let mut theirs = Neighbour::Sesamecare.start(&[format!("{}/1", nodes[0].url())]);
     assert!(theirs.ask("try order:1 60000").is_ok());
     assert!(nodes[0].get("order:1").is_some(), "database 0");
-    ours.refused("order:1", Kind::Exclusive).await;
+    ours.refused("order:1", Kind::Plain).await;
     let mut other = Neighbour::NodeRedlock.start(&[format!("{}/1", nodes[0].url())]);
     assert!(other.ask("try order:1 60000").is_ok(), "database 1");
 }
@@ -53,11 +50,13 @@ async fn the_prefix_of_pottery_is_no_reserved_name() {
         "readers:{order}",
         "permit:1:{order}",
     ] {
-        let refused = ours.attempt(name, Kind::Exclusive).await;
+        let refused = ours.attempt(name, Kind::Plain).await;
         assert!(matches!(refused, Err(AcquireError::Invalid(_))), "{name}");
     }
-    let mut request = Request::new("order:1").ttl(TTL).retries(0);
-    request.fencing = true;
+    let request = Request::new("order:1")
+        .ttl(TTL)
+        .retry_limit(0)
+        .fencing(true);
     let mut last = None;
     for _ in 0..3 {
         let lease = ours
@@ -72,7 +71,7 @@ async fn the_prefix_of_pottery_is_no_reserved_name() {
         nowhere(&nodes, "redlock:order:1").await;
         assert!(theirs.ask("try order:1 60000").is_ok());
         everywhere(&nodes, "redlock:order:1").await;
-        ours.refused("order:1", Kind::Exclusive).await;
+        ours.refused("order:1", Kind::Plain).await;
         assert!(theirs.ask("release").is_ok());
         nowhere(&nodes, "redlock:order:1").await;
     }
@@ -92,8 +91,5 @@ async fn the_signal_of_python_redis_lock_is_in_nobodys_way() {
     assert!(theirs.ask("release").is_ok());
     let is_there = |node: &RedisNode| node.keys().contains(&b"lock-signal:order:1".to_vec());
     assert!(is_there(&nodes[0]));
-    ours.acquired("order:1", Kind::Exclusive)
-        .await
-        .release()
-        .await;
+    ours.acquired("order:1", Kind::Plain).await.release().await;
 }

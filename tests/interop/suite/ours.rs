@@ -23,7 +23,7 @@ pub(crate) struct Ours {
 
 /// The kinds of a lock with one holder, and the kind of a lock that readers share.
 pub(crate) fn kinds() -> [Kind; 4] {
-    [Kind::Exclusive, Kind::Permits(1), Kind::Read, Kind::Write]
+    [Kind::Plain, Kind::Permits(1), Kind::Read, Kind::Write]
 }
 
 impl Ours {
@@ -50,7 +50,7 @@ impl Ours {
 
     /// One attempt.
     pub(crate) async fn attempt(&self, key: &str, kind: Kind) -> Result<Lease, AcquireError> {
-        let request = Request::new(key).ttl(TTL).retries(0).kind(kind);
+        let request = Request::new(key).ttl(TTL).retry_limit(0).kind(kind);
         self.client.acquire(&self.nodes, &request).await
     }
 
@@ -70,8 +70,10 @@ impl Ours {
 
     /// Waits for the lock.
     pub(crate) async fn waited(&self, key: &str, kind: Kind) -> Lease {
-        let mut request = Request::new(key).ttl(TTL).kind(kind);
-        request.retry.limit = RetryLimit::Forever;
+        let request = Request::new(key)
+            .ttl(TTL)
+            .kind(kind)
+            .retry_limit(RetryLimit::Forever);
         let lease = self.client.acquire(&self.nodes, &request).await;
         lease.unwrap_or_else(|error| panic!("`{key}`, {kind:?}: {error}"))
     }

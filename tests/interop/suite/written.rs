@@ -68,7 +68,7 @@ async fn redisson_throws_over_our_key_and_its_hash_refuses_ours() {
     nodes[0].command(["PEXPIRE", KEY, "30000"]);
     assert_refused(&ours, Remaining::NotALock, "not a string").await;
     nodes[0].del(KEY);
-    ours.acquired(KEY, Kind::Exclusive).await.release().await;
+    ours.acquired(KEY, Kind::Plain).await.release().await;
 }
 
 #[tokio::test]
@@ -89,17 +89,17 @@ async fn symfony_sees_our_string_and_ours_sees_its_sorted_set() {
     assert_refused(&ours, Remaining::NotALock, "not a string").await;
     // Its release takes the members away, and the key with the last one.
     nodes[0].command(["ZREM", KEY, "c2FtZQ==", "__write__"]);
-    ours.acquired(KEY, Kind::Exclusive).await.release().await;
+    ours.acquired(KEY, Kind::Plain).await.release().await;
 }
 
 #[tokio::test]
 async fn symfony_before_5_2_is_a_plain_lock() {
     let (nodes, ours) = scene("").await;
-    let lease = ours.acquired(KEY, Kind::Exclusive).await;
+    let lease = ours.acquired(KEY, Kind::Plain).await;
     assert!(!set_nx(&nodes, KEY, "c2FtZQ=="));
     lease.release().await;
     assert!(set_nx(&nodes, KEY, "c2FtZQ=="));
-    ours.refused(KEY, Kind::Exclusive).await;
+    ours.refused(KEY, Kind::Plain).await;
 }
 
 /// Its key and ours.
@@ -111,14 +111,14 @@ async fn shedlock_is_refused_and_refuses_until_it_unlocks_late() {
     let (nodes, ours) = scene(prefix).await;
     let other = Ours::on(&nodes, prefix).await;
     assert!(set_nx(&nodes, key, "ADDED:2026-11-23T03:00:00Z@web-7"));
-    ours.refused(KEY, Kind::Exclusive).await;
+    ours.refused(KEY, Kind::Plain).await;
     // Its lock expires while it works, and ours is next.
     nodes[0].del(key);
-    let lease = ours.acquired(KEY, Kind::Exclusive).await;
+    let lease = ours.acquired(KEY, Kind::Plain).await;
     assert!(!set_nx(&nodes, key, "ADDED:2026-11-23T03:01:00Z@web-8"));
     // The first one unlocks now.
     nodes[0].command(["DEL", key]);
-    let second = other.acquired(KEY, Kind::Exclusive).await;
+    let second = other.acquired(KEY, Kind::Plain).await;
     assert!(
         lease.over().is_none() && second.over().is_none(),
         "two holders"
@@ -130,19 +130,19 @@ async fn shedlock_is_refused_and_refuses_until_it_unlocks_late() {
 async fn shedlock_with_a_least_time_overwrites_our_key() {
     let (key, prefix) = OF_SHEDLOCK;
     let (nodes, ours) = scene(prefix).await;
-    let lease = ours.acquired(KEY, Kind::Exclusive).await;
+    let lease = ours.acquired(KEY, Kind::Plain).await;
     // An unlock before `lockAtLeastFor` is over, and an extension, change the key whichever client has it.
     let value = "ADDED:2026-11-23T03:00:00Z@web-7";
     nodes[0].command(["SET", key, value, "XX", "PX", "5000"]);
     assert_eq!(nodes.values_of(key), [Some(value.into())]);
     assert_lost(lease).await;
-    ours.refused(KEY, Kind::Exclusive).await;
+    ours.refused(KEY, Kind::Plain).await;
 }
 
 #[tokio::test]
 async fn suo_overwrites_our_key_and_its_own_key_never_expires() {
     let (nodes, ours) = scene("").await;
-    let lease = ours.acquired(KEY, Kind::Exclusive).await;
+    let lease = ours.acquired(KEY, Kind::Plain).await;
     // It reads a list of holders out of the value, finds none in ours, and writes its own.
     let value = nodes[0].get(KEY).expect("it is held");
     assert!(
@@ -155,13 +155,13 @@ async fn suo_overwrites_our_key_and_its_own_key_never_expires() {
     assert_refused(&ours, Remaining::Never, "never expires").await;
     // Its release leaves an empty list for a minute.
     nodes[0].command(["SETEX", KEY, "60", "an empty list"]);
-    ours.refused(KEY, Kind::Exclusive).await;
+    ours.refused(KEY, Kind::Plain).await;
 }
 
 #[tokio::test]
 async fn rueidislock_has_other_keys_and_excludes_nobody() {
     let (nodes, ours) = scene("").await;
-    let lease = ours.acquired(KEY, Kind::Exclusive).await;
+    let lease = ours.acquired(KEY, Kind::Plain).await;
     // Two of three keys on the same server are its majority.
     for number in 0..3 {
         let key = format!("rueidislock:{number}:{KEY}");
@@ -170,11 +170,11 @@ async fn rueidislock_has_other_keys_and_excludes_nobody() {
     lease.extend(TTL).await.expect("it is ours");
     // No prefix helps: it is refused one key of three, and goes on with two.
     let beside = Ours::on(&nodes, "rueidislock:0:").await;
-    beside.refused(KEY, Kind::Exclusive).await;
+    beside.refused(KEY, Kind::Plain).await;
     nodes
         .iter()
         .for_each(|node| assert!(node.del(format!("rueidislock:0:{KEY}"))));
-    let lease = beside.acquired(KEY, Kind::Exclusive).await;
+    let lease = beside.acquired(KEY, Kind::Plain).await;
     assert!(!set_nx(
         &nodes,
         &format!("rueidislock:0:{KEY}"),

@@ -33,7 +33,7 @@ const KEYS: [(&str, &str); 8] = [
 ];
 
 const PARAMETERS: &str = "ttl retry_count wait retry_delay clock_drift_factor min_validity max_hold \
-    once_per remember permits fencing mode on_lost pools if_locked tll";
+    once_per remember permits fencing kind on_lost pools if_locked tll";
 
 /// Whose values are names, of files too, which are shown.
 const OF_NAMES: &str = "default_pools pools key_prefix tls_ca tls_cert tls_key";

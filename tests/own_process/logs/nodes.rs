@@ -17,12 +17,11 @@ use crate::SOON;
 async fn start(
     name: &str,
     url: &str,
-    change: impl FnOnce(&mut RedisOptions),
+    change: impl FnOnce(RedisOptions) -> RedisOptions,
 ) -> (redlock_core::RedisNode, IoThread) {
     let io = IoThread::start().unwrap();
-    let mut options = RedisOptions::default();
-    options.connect_timeout = SOON;
-    change(&mut options);
+    let options = RedisOptions::default().connect_timeout(SOON);
+    let options = change(options);
     let address = RedisAddress::parse(url).unwrap();
     let node = redlock_core::RedisNode::start(name, address, options, &io);
     node.wait_until_settled().await;
@@ -44,9 +43,10 @@ async fn a_node_that_stops_answering_is_logged_once() {
     let lines = lines();
     let node = RedisNode::start().await;
     let (frozen, _io) = start("silent", &node.url(), |options| {
-        options.heartbeat = Duration::from_millis(10);
-        options.suspect_after = Duration::from_millis(50);
-        options.dead_after = SOON * 2;
+        options
+            .heartbeat(Duration::from_millis(10))
+            .suspect_after(Duration::from_millis(50))
+            .dead_after(SOON * 2)
     })
     .await;
     let told = || told("pool=silent", "node does not answer", "node answers again");
@@ -146,8 +146,9 @@ async fn a_node_whose_clock_is_off_is_logged_once() {
     let off = Duration::from_secs(90);
     let (checked, _io) = start("clock-off", &node.url(), |options| {
         let set = CheckedSet::new(RestartCheck::Off, SOON, 1, b"");
-        options.heartbeat = Duration::from_millis(10);
-        options.checked_set = Some(Arc::new(set));
+        options
+            .heartbeat(Duration::from_millis(10))
+            .checked_set(Arc::new(set))
     })
     .await;
     let ahead = async |is_wanted: fn(i64) -> bool| {
@@ -188,7 +189,7 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
             .chain(rules.split(' ')),
     );
     let address = format!("redis://untold:s3cret@{}", node.addr());
-    let (untold, io) = start("untold", &address, |_| {}).await;
+    let (untold, io) = start("untold", &address, |options| options).await;
     let set: NodeSet = Arc::new([Arc::new(untold) as Arc<dyn Node>]);
     let clock = io.environment().clock;
     let watch = || {
@@ -215,7 +216,7 @@ async fn a_node_that_comes_and_goes_has_few_lines() {
     const CONNECTIONS: u64 = 15;
     let (lines, began) = (lines(), std::time::Instant::now());
     let node = RedisNode::start().await;
-    let (flapping, _io) = start("flapping", &node.url(), |_| {}).await;
+    let (flapping, _io) = start("flapping", &node.url(), |options| options).await;
     for count in 1..=CONNECTIONS {
         eventually("the next connection", SOON, async || {
             let health = flapping.health();
@@ -238,11 +239,12 @@ async fn a_trusted_file_that_is_no_longer_synced_is_logged_once() {
     let lines = lines();
     let node = RedisNode::start_with(NodeOptions::default().append_only()).await;
     let (trusted, _io) = start("trusted", &node.url(), |options| {
-        options.suspect_after = SOON;
-        options.dead_after = SOON;
-        options.heartbeat = Duration::from_millis(10);
-        options.vetting = Vetting::Warn;
-        options.trust_aof = true;
+        options
+            .suspect_after(SOON)
+            .dead_after(SOON)
+            .heartbeat(Duration::from_millis(10))
+            .vetting(Vetting::Warn)
+            .trust_aof(true)
     })
     .await;
     node.command(["CONFIG", "SET", "appendfsync", "everysec"]);

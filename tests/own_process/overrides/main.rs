@@ -8,7 +8,7 @@ mod shop;
 use std::time::Duration;
 
 use redlock_runtime::config::SiteConfig;
-use redlock_runtime::parameters::{LockOptions, Mode, OnLost, Wait};
+use redlock_runtime::parameters::{Kind, LockOptions, OnLost, Wait};
 use redlock_runtime::registry::Layer;
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, init};
@@ -80,21 +80,21 @@ async fn retries_clear_the_wait_of_the_attribute_and_the_reverse() {
 }
 
 #[tokio::test]
-async fn an_override_gives_a_function_permits_or_a_mode() {
+async fn an_override_gives_a_function_another_kind() {
     let site = SiteConfig::new;
-    for (site, mode, has_permit) in [
-        (site(), None, false),
-        (site().permits(3), None, true),
-        (site().mode(Mode::Read), Some(Mode::Read), false),
-        (site().mode(Mode::Write), Some(Mode::Write), false),
+    for (site, kind, has_permit) in [
+        (site(), Kind::Plain, false),
+        (site().permits(3), Kind::Permits(3), true),
+        (site().kind(Kind::Read), Kind::Read, false),
+        (site().kind(Kind::Write), Kind::Write, false),
     ] {
         let _locks = overridden("overrides::shop::kind", site);
         let (found, permit) = shop::kind().await.unwrap();
-        assert_eq!((found, permit.is_some()), (mode, has_permit));
+        assert_eq!((found, permit.is_some()), (kind, has_permit));
     }
     // Above what the attribute says.
-    let _locks = overridden("overrides::shop::writes", site().mode(Mode::Read));
-    assert_eq!(shop::writes().await.unwrap(), Some(Mode::Read));
+    let _locks = overridden("overrides::shop::writes", site().kind(Kind::Read));
+    assert_eq!(shop::writes().await.unwrap(), Kind::Read);
 }
 
 #[tokio::test]

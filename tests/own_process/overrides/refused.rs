@@ -2,7 +2,7 @@
 
 use redlock_runtime::config::SiteConfig;
 use redlock_runtime::error::InitError;
-use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::parameters::{Kind, LockOptions};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, Redlock, init};
 
@@ -87,7 +87,7 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         (
             "writes",
             site().permits(4),
-            "`permits` and `mode` ask for two locks, one of 4 permits and a write lock",
+            "`permits` and `kind` ask for two locks, one of 4 permits and a write lock",
         ),
     ] {
         let text = problem(of(&format!("overrides::shop::{name}"), site)).await;
@@ -147,9 +147,9 @@ async fn permits_and_modes_of_several_names_are_refused_at_start() {
              permits cannot be taken at once; lock one of them, or leave `permits` out",
         ),
         (
-            SiteConfig::new().mode(Mode::Write),
+            SiteConfig::new().kind(Kind::Write),
             "the resource `from:{from} + to:{to}` has several names, and readers and writers share one \
-             name only; lock the names without a `mode`, or what they have in common",
+             name only; leave `kind` out, or lock what the names have in common",
         ),
     ] {
         let text = problem(of("overrides::shop::both", site)).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_runtime::lease::FencingToken;
-use redlock_runtime::parameters::Mode;
+use redlock_runtime::parameters::Kind;
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, redlock};
 
@@ -18,13 +18,13 @@ pub(crate) async fn charge_for(ttl: Duration) -> Result<(), LockError> {
 }
 
 #[redlock(resource = "of a kind", retry_count = 0, guard = lease)]
-pub(crate) async fn kind() -> Result<(Option<Mode>, Option<u16>), LockError> {
-    Ok((lease.mode(), lease.permit()))
+pub(crate) async fn kind() -> Result<(Kind, Option<u16>), LockError> {
+    Ok((lease.kind(), lease.permit()))
 }
 
-#[redlock(resource = "writes", mode = "write", guard = lease)]
-pub(crate) async fn writes() -> Result<Option<Mode>, LockError> {
-    Ok(lease.mode())
+#[redlock(resource = "writes", kind = "write", guard = lease)]
+pub(crate) async fn writes() -> Result<Kind, LockError> {
+    Ok(lease.kind())
 }
 
 #[redlock(resource = "withdrawal", fencing = true, guard = lease)]

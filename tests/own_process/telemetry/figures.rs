@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::parameters::{Kind, LockOptions};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, lock, redlock};
 use redlock_tests::{drop_after, eventually};
@@ -67,8 +67,8 @@ async fn the_kind_of_a_lock_is_a_label() {
     for (kind, options) in [
         ("plain", LockOptions::new()),
         ("permits", LockOptions::new().permits(2)),
-        ("read", LockOptions::new().mode(Mode::Read)),
-        ("write", LockOptions::new().mode(Mode::Write)),
+        ("read", LockOptions::new().kind(Kind::Read)),
+        ("write", LockOptions::new().kind(Kind::Write)),
     ] {
         let wanted = lock(format!("figures: {kind}")).name(name).options(options);
         let lease = wanted.acquire().await.unwrap();

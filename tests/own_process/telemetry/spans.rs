@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::parameters::{Kind, LockOptions};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, lock, redlock};
 use redlock_tests::drop_after;
@@ -201,31 +201,21 @@ async fn the_span_of_a_joined_call_is_below_the_holders() {
 }
 
 #[tokio::test]
-async fn the_mode_and_the_permit_of_a_lock_are_on_both_spans() {
+async fn the_kind_and_the_permit_of_a_lock_are_on_both_spans() {
     let told = captured();
     let _locks = TestLocks::new();
     let options = LockOptions::new;
-    for (resource, options, mode, permit) in [
-        ("spans: plain", options(), None, None),
-        (
-            "spans: reads",
-            options().mode(Mode::Read),
-            Some("read"),
-            None,
-        ),
-        (
-            "spans: writes",
-            options().mode(Mode::Write),
-            Some("write"),
-            None,
-        ),
-        ("spans: permits", options().permits(1), None, Some("0")),
+    for (resource, options, kind, permit) in [
+        ("spans: plain", options(), "plain", None),
+        ("spans: reads", options().kind(Kind::Read), "read", None),
+        ("spans: writes", options().kind(Kind::Write), "write", None),
+        ("spans: permits", options().permits(1), "plain", Some("0")),
     ] {
         let run = lock(resource).options(options).run(async {});
         run.await.unwrap();
         for name in ["redlock.acquire", "redlock.hold"] {
             let (span, _) = told.span(name, resource);
-            assert_eq!(span.get("redlock.mode"), mode, "{name} of {resource}");
+            assert_eq!(span.get("redlock.kind"), Some(kind), "{name} of {resource}");
             assert_eq!(span.get("redlock.permit"), permit, "{name} of {resource}");
         }
     }

@@ -160,7 +160,7 @@ pub struct Crowd {
     /// For how long they may hand a lock over to each other.
     pub handover_time: Duration,
     /// How many of them may stand in one line.
-    pub most_waiters: usize,
+    pub most_waiters: u32,
     /// How often one of them is not polled for a while, in chances out of 10 000 at each poll.
     pub stalls: u64,
 }
@@ -306,10 +306,9 @@ impl Settings {
 impl Settings {
     /// What the clients are set to.
     pub fn of_client(&self) -> redlock_core::Settings {
-        let mut settings = redlock_core::Settings::default();
-        settings.handover_time = self.crowd.handover_time;
-        settings.max_waiters_per_lock = self.crowd.most_waiters;
-        settings
+        redlock_core::Settings::default()
+            .handover_time(self.crowd.handover_time)
+            .max_waiters_per_lock(self.crowd.most_waiters)
     }
 }
 

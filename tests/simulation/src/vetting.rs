@@ -38,14 +38,9 @@ impl Link {
         let (asked, answered) = (wire.last_asked(), self.clock.now());
         let run_id = format!("run{}of{}", wire.start, self.server.seat);
         let verdict = {
-            let mut node_check = node_check.lock();
-            node_check.check(&CheckAnswer {
-                run_id: Some(&run_id),
-                marker: marked.marker.as_deref(),
-                time: marked.time,
-                asked,
-                answered,
-            })
+            let answer = CheckAnswer::new(marked.time, asked, answered);
+            let answer = answer.run_id(&*run_id).marker(marked.marker.as_deref());
+            node_check.lock().check(&answer)
         };
         let verdict = verdict.expect("each server is a node once");
         let (process, seat) = (self.process, self.server.seat);

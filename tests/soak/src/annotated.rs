@@ -28,6 +28,6 @@ annotated! {
     fenced(fencing = true);
     renewed(fencing = true, max_hold = holder.plan.max_hold.unwrap_or(holder.plan.ttl));
     one_of_several(permits = PERMITS);
-    reading(fencing = true, mode = "read");
-    writing(fencing = true, mode = "write");
+    reading(fencing = true, kind = "read");
+    writing(fencing = true, kind = "write");
 }

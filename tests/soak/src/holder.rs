@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::parameters::{LockOptions, Mode};
+use redlock_runtime::parameters::{Kind as LockKind, LockOptions};
 use redlock_runtime::{LeaseHandle, LockBuilder, LockError, election, lock};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -151,8 +151,8 @@ impl Holder {
         }
         match plan.kind {
             Kind::Permit => lock.permits(PERMITS),
-            Kind::Reader => lock.mode(Mode::Read),
-            Kind::Writer => lock.mode(Mode::Write),
+            Kind::Reader => lock.kind(LockKind::Read),
+            Kind::Writer => lock.kind(LockKind::Write),
             Kind::Plain | Kind::Sets | Kind::Office => lock,
         }
     }

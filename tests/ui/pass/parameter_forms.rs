@@ -53,7 +53,7 @@ fn key<A, B>() -> String {
     std::any::type_name::<(A, B)>().to_owned()
 }
 
-#[redlock(resource = ["a"], mode = "write", once_per = "1h")]
+#[redlock(resource = ["a"], kind = "write", once_per = "1h")]
 async fn one_name_in_brackets() -> Result<(), LockError> {
     Ok(())
 }

@@ -69,7 +69,7 @@ impl Way {
 
     fn request(self) -> Request {
         let kind = match self {
-            Self::Plain => LockKind::Exclusive,
+            Self::Plain => LockKind::Plain,
             Self::Read => LockKind::Read,
             Self::Write => LockKind::Write,
             Self::Permit(count, _) => LockKind::Permits(count),

@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How the writer asks.
 const WRITERS: [(&str, LockKind); 2] = [
-    ("mode = \"write\"", LockKind::Write),
-    ("without mode", LockKind::Exclusive),
+    ("kind = \"write\"", LockKind::Write),
+    ("the plain lock", LockKind::Plain),
 ];
 
 /// What the writer's turn amounts to.
@@ -269,14 +269,14 @@ fn print(rounds: &[Vec<Figures>; WRITERS.len()], report: &mut Report) {
     }
     let [writer, _] = rounds;
     let found = millis(percentile(&all(writer, |of| &of.behind_readers), 99));
-    let what = "mode = \"write\", p99 behind the readers that were in, ms";
+    let what = "kind = \"write\", p99 behind the readers that were in, ms";
     report.line(&mut table, &case, what, AtMost(millis(READERS_TURN)), found);
     let found = millis(percentile(&all(writer, |of| &of.waits), 99));
     let most = millis(READ + READERS_TURN);
     report.line(
         &mut table,
         &case,
-        "mode = \"write\", p99 wait ms",
+        "kind = \"write\", p99 wait ms",
         AtMost(most),
         found,
     );

@@ -1,4 +1,4 @@
-//! The plain lock: a single holder of one key, or of several at once.
+//! The plain lock, fenced or not: a single holder of one key, or of several.
 
 pub(crate) mod scripts;
 #[cfg(test)]

@@ -76,13 +76,13 @@ pub(super) fn check(resource: &Resource, once_per: Option<Duration>) -> Result<(
     if resource.names().len() > 1 {
         return Err(Invalid::new(format!(
             "the resource `{resource}` has several names, and readers and writers share one name only; \
-             lock the names without a `mode`, or what they have in common",
+             leave `kind` out, or lock what the names have in common",
         )));
     }
     if once_per.is_some() {
         return Err(Invalid::new(
             "`once_per` is for a job, and readers run side by side; leave `once_per` out, or \
-             write (`mode = \"write\"`)",
+             write (`kind = \"write\"`)",
         ));
     }
     Ok(())
@@ -101,7 +101,7 @@ impl SharedLock {
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
         let mut all = vec![AuxiliaryKeys {
             keys: Resource::of(self.auxiliary.to_vec()),
-            parameter: "readers and writers (`mode`)",
+            parameter: "readers and writers (`kind`)",
             key: "list of its readers",
         }];
         all.extend(self.lock.auxiliary_keys());

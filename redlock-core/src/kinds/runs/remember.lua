@@ -1,4 +1,4 @@
--- Sets the key to the run record, and returns 1. A record that expires later stays, within the longest time left.
+-- Sets the key to the run record, and returns 1. A record that expires later stays, unless it has over `longest` left.
 --   KEYS  the run's key
 --   ARGV  record, ttl, longest
 local left = redis.call('PTTL', KEYS[1])

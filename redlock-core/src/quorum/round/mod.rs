@@ -144,8 +144,8 @@ impl Round {
     /// Waits until the goal is met. The caller has to set a time limit.
     pub(crate) fn decided(&self) -> impl Future<Output = ()> + '_ {
         poll_fn(|context| {
-            // Declared before the guard, so that it is dropped after the mutex is unlocked. The waker may be the last
-            // handle of its task.
+            // This variable is declared before the guard, so that the waker is dropped after the mutex is unlocked. The
+            // waker may be the last handle of its task.
             let mut _replaced = None;
             let mut state = self.state.lock();
             if state.goal.is_met(&state.votes) {

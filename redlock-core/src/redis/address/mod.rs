@@ -138,7 +138,8 @@ impl RedisAddress {
             let login = server.info()?;
             let own = login.redis_settings().password().unwrap_or_default();
             if !own.is_empty() {
-                let text = "the URL has a password beside `password_file`; leave one of them out";
+                let text =
+                    "the URL has a password, and `password_file` is set too; leave one of them out";
                 return Err(Invalid::new(text));
             }
             server.password_file = Some(path.into());

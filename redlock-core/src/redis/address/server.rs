@@ -51,7 +51,7 @@ impl Server {
         let is_socket = scheme.ends_with("unix");
         if behind.contains('#') || !is_socket && behind.contains('@') {
             return Err(Invalid::new(
-                "the URL has a `#`, or an `@` behind its host; write `@`, `/`, `?` and `#` in a user or \
+                "the URL has a `#`, or an `@` after its host; write `@`, `/`, `?` and `#` in a user or \
                  a password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
             ));
         }

@@ -176,7 +176,7 @@ fn a_password_beside_a_password_file_is_refused() {
     assert!(with_file("redis://me@h").is_ok());
     let text = with_file("redis://me:s3cret@h").unwrap_err().to_string();
     std::fs::remove_file(&path).unwrap();
-    assert!(text.contains("beside `password_file`"), "{text}");
+    assert!(text.contains("`password_file` is set too"), "{text}");
 }
 
 #[cfg(not(feature = "tls"))]

@@ -42,7 +42,7 @@ pub(super) fn read(answers: &[Value], asked: &Server) -> Result<ClusterView, Nod
     let slots = match answers {
         [_, Value::List(slots)] => &slots[..],
         [_, Value::Error(error)] if error.ends_with(b"cluster support disabled") => {
-            let detail = "it is no part of a Redis Cluster; write redis:// in the pool's URL";
+            let detail = "it is not part of a Redis Cluster; write redis:// in the pool's URL";
             return Err(refused_server(detail));
         }
         [_, Value::Error(error)] => return Err(rejected(NodeError::server(error))),
@@ -51,7 +51,7 @@ pub(super) fn read(answers: &[Value], asked: &Server) -> Result<ClusterView, Nod
     // Skip a master whose address is unusable, but keep the others.
     let answer: Vec<_> = slots.iter().filter_map(|it| range(it, asked)).collect();
     if answer.is_empty() {
-        let detail = "it has joined no Cluster, or one without slots";
+        let detail = "it has not joined a Cluster, or its Cluster has no slots";
         return Err(not_connected(detail));
     }
     let info = ServerFacts::of(&answers[0]);

@@ -245,7 +245,7 @@ impl<'a> Actor<'a> {
         }
         if self.has_lost && call.is_release() {
             let is_released = matches!(call.vote(answer.clone()), Vote::Granted { .. });
-            if inbox.is_still_owed(&queued, is_released) {
+            if inbox.owe_if_lost(&queued, is_released) {
                 self.retry_owed();
             }
         }

@@ -164,14 +164,9 @@ impl ServerCheck {
         let answered = self.clock.now();
         let (time, marker) = self.read(value)?;
         self.record_clock(time, answered.saturating_since(asked));
-        let verdict = self.node_check.check(&CheckAnswer {
-            run_id: self.run_id.as_deref(),
-            marker,
-            time,
-            asked,
-            answered,
-        });
-        verdict.map_err(refused_server)
+        let answer = CheckAnswer::new(time, asked, answered).marker(marker);
+        let answer = answer.run_id(self.run_id.as_deref());
+        self.node_check.check(&answer).map_err(refused_server)
     }
 
     /// Reads the server's time, and its marker if it has one.

@@ -134,7 +134,7 @@ pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
     }
     if error.kind() == ErrorKind::AuthenticationFailed {
         // The crate drops the server's error text if it speaks RESP2.
-        let detail = "the server refuses the login, and says no more";
+        let detail = "the server refuses the login, and gives no reason";
         return NodeError::unsent(NodeErrorKind::Denied, detail);
     }
     let Some(code) = error.code() else {

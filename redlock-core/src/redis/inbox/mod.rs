@@ -272,7 +272,7 @@ impl Inbox {
     }
 
     /// Keeps an answered `release` as an owed release if its lost acquisition may still run. Returns true if so.
-    pub(super) fn is_still_owed(&self, release: &QueuedCall, is_released: bool) -> bool {
+    pub(super) fn owe_if_lost(&self, release: &QueuedCall, is_released: bool) -> bool {
         let Some(token) = release.call().token() else {
             return false;
         };

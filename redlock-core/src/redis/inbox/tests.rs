@@ -188,14 +188,14 @@ fn a_key_that_was_put_back_says_nothing_of_a_lost_acquisition() {
         let error = NodeError::sent(NodeErrorKind::Disconnected, "it does not answer");
         inbox.lose(sent(lock.acquire_call(&owner, TTL, 0)), &error);
         let early = sent(lock.release_call(&owner, TTL, true));
-        assert!(inbox.is_still_owed(&early[0], false), "nothing was there");
+        assert!(inbox.owe_if_lost(&early[0], false), "nothing was there");
         if is_put_back {
             sent(lock.restore_call(&owner, TTL));
         }
         inbox.send_owed(Instant::now() + TTL * 2);
         assert!(take(&inbox).is_empty(), "its ttl has passed");
         let released = sent(lock.release_call(&owner, TTL, true));
-        assert_eq!(inbox.is_still_owed(&released[0], true), is_put_back);
+        assert_eq!(inbox.owe_if_lost(&released[0], true), is_put_back);
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) const SOON: Duration = Duration::from_millis(2100);
 
 pub(crate) fn patient() -> Request {
     let mut request = waiting();
-    request.retry.delay = SECOND * 600;
+    request.retry_delay = SECOND * 600;
     request
 }
 
@@ -110,8 +110,8 @@ fn a_caller_that_no_node_tells_asks_at_times_beside_its_retries() {
     let scene = Scene::new();
     scene.hold_elsewhere();
     let (set, attempts) = untold(&scene);
-    let mut request = patient().retries(1);
-    request.retry.delay = SECOND * 60;
+    let mut request = patient().retry_limit(1);
+    request.retry_delay = SECOND * 60;
     let mut waits = scene.acquire_on(&set, &request);
     waits_for(SECOND * 29, &scene, &mut waits);
     assert!((15..=30).contains(&made(&attempts)), "{}", made(&attempts));

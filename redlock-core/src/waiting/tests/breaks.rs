@@ -23,7 +23,7 @@ fn one_who_tries_once_behind_a_break_hears_who_has_the_lock() {
 /// A caller who goes in the middle of its break has not spared the one behind it the rest.
 #[test]
 fn a_break_is_not_over_because_the_one_who_took_it_has_gone() {
-    let scene = Scene::with(|settings| settings.handover_time = Duration::ZERO);
+    let scene = Scene::with(Settings::default().handover_time(Duration::ZERO));
     let holder = scene.acquired(&waiting());
     let mut first = scene.acquire(&waiting());
     let mut second = scene.acquire(&waiting());

@@ -1,6 +1,6 @@
 //! Lines: who stands in them, when they die, and how many callers may wait.
 
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;
 
 use super::*;
@@ -13,7 +13,7 @@ fn lines(scene: &Scene) -> &Arc<Lines> {
 }
 
 fn enter(scene: &Scene, name: &str) -> Turn {
-    let key = LineKey::new(&name.into(), Kind::Exclusive, &scene.set);
+    let key = LineKey::new(&name.into(), Kind::Plain, &scene.set);
     lines(scene).enter(key)
 }
 
@@ -61,12 +61,12 @@ fn a_caller_that_finds_its_line_dead_stands_in_the_new_one() {
 
 #[test]
 fn callers_that_race_for_the_last_place_keep_the_limit() {
-    const MOST: usize = 2;
-    let scene = Scene::with(|settings| settings.max_waiters = MOST);
+    const MOST: u32 = 2;
+    let scene = Scene::with(Settings::default().max_waiters(MOST));
     let names = ["r", "s", "t", "u"];
     let mut holders = names.map(|name| enter(&scene, name));
     assert!(holders.iter_mut().all(|it| has_turn(it, &scene)));
-    let waiting = AtomicUsize::new(0);
+    let waiting = AtomicU32::new(0);
     thread::scope(|threads| {
         for name in names {
             let (scene, waiting) = (&scene, &waiting);

@@ -77,10 +77,10 @@ pub(crate) type Acquiring = Pin<Box<dyn Future<Output = Result<Lease, AcquireErr
 
 impl Scene {
     pub(crate) fn new() -> Self {
-        Self::with(|_| {})
+        Self::with(Settings::default())
     }
 
-    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) fn with(settings: Settings) -> Self {
         let (clock, of_code) = still_clock();
         clock.advance(SECOND);
         let node = |name: &str| MemoryNode::new(name, Arc::clone(&of_code));
@@ -91,8 +91,6 @@ impl Scene {
             entropy: Arc::new(Counting(1.into())),
             spawner: Arc::new(Nowhere),
         };
-        let mut settings = Settings::default();
-        change(&mut settings);
         let client = Client::with_settings(environment, settings);
         Self {
             clock,
@@ -170,12 +168,12 @@ pub(crate) fn set_of(nodes: &[MemoryNode]) -> NodeSet {
 
 pub(crate) fn waiting() -> Request {
     let mut request = Request::new("r").ttl(TTL);
-    request.retry.limit = RetryLimit::Forever;
+    request.retry_limit = RetryLimit::Forever;
     request
 }
 
 pub(crate) fn once() -> Request {
-    Request::new("r").ttl(TTL).retries(0)
+    Request::new("r").ttl(TTL).retry_limit(0)
 }
 
 pub(crate) fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {

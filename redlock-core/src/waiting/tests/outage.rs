@@ -4,7 +4,7 @@ use super::*;
 
 fn waits(limit: Duration) -> Request {
     let mut request = waiting();
-    request.retry.limit = RetryLimit::Wait(limit);
+    request.retry_limit = RetryLimit::Wait(limit);
     request
 }
 

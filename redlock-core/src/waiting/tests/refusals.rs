@@ -8,7 +8,7 @@ use crate::error::NodeOutcome;
 /// Waits `limit`, and never tries again by itself before that.
 fn short(limit: Duration) -> Request {
     let mut request = patient();
-    request.retry.limit = RetryLimit::Wait(limit);
+    request.retry_limit = RetryLimit::Wait(limit);
     request
 }
 

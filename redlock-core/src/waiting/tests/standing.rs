@@ -80,10 +80,7 @@ fn a_lease_that_ends_unreleased_is_nobodys_turn() {
 
 #[test]
 fn so_many_may_stand_in_line_and_no_more() {
-    let scene = Scene::with(|settings| {
-        settings.max_waiters_per_lock = 2;
-        settings.max_waiters = 3;
-    });
+    let scene = Scene::with(Settings::default().max_waiters_per_lock(2).max_waiters(3));
     let (request, other) = (waiting(), Request::new("other"));
     let _holders = (scene.acquired(&request), scene.acquired(&other));
     let mut line = [scene.acquire(&request), scene.acquire(&request)];
@@ -99,8 +96,8 @@ fn so_many_may_stand_in_line_and_no_more() {
 #[test]
 fn a_caller_has_the_same_time_in_line_as_between_attempts() {
     let scene = Scene::new();
-    let mut request = Request::new("r").ttl(TTL).retries(2);
-    request.retry.delay = SECOND;
+    let mut request = Request::new("r").ttl(TTL).retry_limit(2);
+    request.retry_delay = SECOND;
     let _holder = scene.acquired(&waiting());
     let mut waits = scene.acquire(&request);
     let mut passed = Duration::ZERO;
@@ -121,7 +118,7 @@ fn a_caller_has_the_same_time_in_line_as_between_attempts() {
         "{passed:?}"
     );
 
-    request.retry.limit = RetryLimit::Wait(SECOND);
+    request.retry_limit = RetryLimit::Wait(SECOND);
     let mut waits = scene.waits(&request);
     scene.clock.advance(SECOND);
     assert_eq!(contended(refused(&mut waits)).waited, SECOND);

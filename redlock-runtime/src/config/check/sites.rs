@@ -10,7 +10,7 @@ use super::CheckedConfig;
 use super::overrides::check_names;
 use crate::config::SiteConfig;
 use crate::error::Problem;
-use crate::parameters::{LockOptions, Renewal, Wait, check_ttl};
+use crate::parameters::{LockOptions, MaxHold, Wait, check_ttl};
 use crate::site::Site;
 
 impl CheckedConfig {
@@ -138,7 +138,7 @@ impl CheckedConfig {
         if let Some(Wait::For(time)) = options.wait {
             warn("wait", time, 2);
         }
-        if let Some(Renewal::For(time)) = options.max_hold {
+        if let Some(MaxHold::For(time)) = options.max_hold {
             warn("max_hold", time, 4);
         }
     }

@@ -124,9 +124,9 @@ async fn waiters_get_in_behind_holders_that_left_a_silent_majority(n: usize) {
         let set = &network.set;
         for request in held.excludes() {
             let leases = held.acquire(set).await;
-            let (set, mut request) = (set.clone(), waiting(request));
+            let set = set.clone();
             // A wait for a time would end after two retries that no majority answers.
-            request.retry.limit = RetryLimit::Forever;
+            let request = waiting(request).retry_limit(RetryLimit::Forever);
             let mut waiting = Box::pin(async move { impatient().acquire(&set, &request).await });
             assert!(is_pending(&mut waiting).await, "{held:?}, {when}");
             let waiting = tokio::spawn(waiting);

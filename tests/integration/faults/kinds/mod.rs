@@ -35,7 +35,7 @@ impl Held {
 
     fn request(self) -> Request {
         once("r").ttl(TTL).kind(match self {
-            Self::Plain => Kind::Exclusive,
+            Self::Plain => Kind::Plain,
             Self::PermitEach => ONE_OF_TWO,
             Self::Readers => Kind::Read,
             Self::Writer => Kind::Write,
@@ -45,10 +45,10 @@ impl Held {
     /// The locks that must stay free of other holders meanwhile.
     fn excludes(self) -> Vec<Request> {
         let kinds = match self {
-            Self::Plain => vec![Kind::Exclusive, Kind::Read],
+            Self::Plain => vec![Kind::Plain, Kind::Read],
             Self::PermitEach => vec![ONE_OF_TWO],
-            Self::Readers => vec![Kind::Write, Kind::Exclusive],
-            Self::Writer => vec![Kind::Read, Kind::Write, Kind::Exclusive],
+            Self::Readers => vec![Kind::Write, Kind::Plain],
+            Self::Writer => vec![Kind::Read, Kind::Write, Kind::Plain],
         };
         let request = |kind| once("r").ttl(TTL).kind(kind);
         kinds.into_iter().map(request).collect()
@@ -110,10 +110,10 @@ async fn all_excluded_get_in(held: Held, set: &NodeSet, when: &str) {
 }
 
 /// Tries again until it is in.
-fn waiting(mut request: Request) -> Request {
-    request.retry.limit = RetryLimit::Wait(SOON);
-    request.retry.delay = Duration::from_millis(10);
+fn waiting(request: Request) -> Request {
     request
+        .retry_limit(RetryLimit::Wait(SOON))
+        .retry_delay(Duration::from_millis(10))
 }
 
 async fn extend(held: Held, leases: &[Lease], when: &str) {

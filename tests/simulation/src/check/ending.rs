@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::LeaseEnd;
-use redlock_core::request::Renewal;
+use redlock_core::request::MaxHold;
 
 use crate::history::{History, Invariant};
 use crate::server::Server;
@@ -66,7 +66,7 @@ impl History {
                 _ if over.is_end_of_validity() => {
                     let stood = self.world.paused_for(lease.process);
                     let stood = stood.saturating_sub(promised.paused);
-                    let is_renewed = call.request.renewal == Renewal::Unlimited
+                    let is_renewed = call.request.max_hold == MaxHold::Unlimited
                         && promised.validity >= LONG
                         && stood < promised.validity / 20;
                     let since = promised.until.saturating_sub(promised.validity / 2);

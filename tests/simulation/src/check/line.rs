@@ -63,7 +63,7 @@ impl History {
         let delays = line
             .waiting
             .iter()
-            .map(|call| &inner.calls[*call].request.retry.delay);
+            .map(|call| &inner.calls[*call].request.retry_delay);
         let pause = delays.max().copied().unwrap_or_default();
         let bound = pause.max(Duration::from_millis(1)) + DEFAULT_NODE_TIMEOUT + LONGEST_BREAK;
         let mut stalls = line.stalls.iter();
@@ -81,7 +81,7 @@ impl History {
     /// that comes of it is one more [of those that were handed over](Self::check_chain).
     pub(crate) fn note_break(&self, inner: &mut Inner, call: CallId, attempt: usize) {
         let this = &inner.calls[call];
-        if this.request.kind != Kind::Exclusive {
+        if this.request.kind != Kind::Plain {
             return;
         }
         let left = inner
@@ -95,7 +95,7 @@ impl History {
         let is_next = stood.len() == 1 && stood.contains(&call);
         let is_release = lease.ended == Some(LeaseEnd::Released);
         let is_new = this.attempts.is_empty();
-        let is_bounded = matches!(this.request.retry.limit, RetryLimit::Wait(_));
+        let is_bounded = matches!(this.request.retry_limit, RetryLimit::Wait(_));
         if !(is_next && is_release && is_new) || is_bounded || !self.is_awake(inner, call) {
             return;
         }
@@ -116,16 +116,15 @@ impl History {
         broken: &mut Broken,
     ) {
         let this = &inner.calls[call];
-        if this.request.kind != Kind::Exclusive {
+        if this.request.kind != Kind::Plain {
             // Each release of a permit in its process is a reason to ask.
             return;
         }
-        let retry = &this.request.retry;
         let waited = on_clock(&this.clock, this.came_at, now);
-        let pauses = if let RetryLimit::Count(retries) = retry.limit {
+        let pauses = if let RetryLimit::Count(retries) = this.request.retry_limit {
             retries
         } else {
-            let pause = (retry.delay / 2).max(Duration::from_millis(1));
+            let pause = (this.request.retry_delay / 2).max(Duration::from_millis(1));
             u32::try_from(waited.as_nanos() / pause.as_nanos()).unwrap_or(u32::MAX)
         };
         let most = pauses

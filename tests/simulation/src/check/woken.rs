@@ -18,7 +18,7 @@ impl History {
     /// told for long that the lock is free.
     pub(crate) fn check_woken(&self, inner: &Inner, call: CallId, broken: &mut Broken) {
         let now = self.world.now();
-        if inner.calls[call].request.kind != Kind::Exclusive {
+        if inner.calls[call].request.kind != Kind::Plain {
             // Nodes tell of each permit by itself.
             return;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use redlock_core::env::{Clock as _, Sleep};
 use redlock_core::error::AcquireError;
-use redlock_core::request::{Kind, Renewal, Retry, RetryLimit};
+use redlock_core::request::{Kind, MaxHold, RetryLimit};
 use redlock_core::{Lease, Request, Resource};
 
 use super::{SimulatedClient, grown, name};
@@ -56,63 +56,59 @@ impl SimulatedClient {
         } else {
             Resource::from(name(random.below(self.settings.names)))
         };
-        let mut request = Request::new(resource);
-        request.ttl = Duration::from_millis(ttl);
-        request.retry = Retry {
-            limit: match random.below(3) {
-                0 => RetryLimit::Wait(random.millis(1, 800)),
-                _ => RetryLimit::Count(u32::try_from(random.below(6)).unwrap_or(0)),
-            },
-            delay: Duration::from_millis(random.pick(&[0, 5, 40, 200])),
-        };
+        let mut request = Request::new(resource).ttl(Duration::from_millis(ttl));
+        request = request.retry_limit(match random.below(3) {
+            0 => RetryLimit::Wait(random.millis(1, 800)),
+            _ => RetryLimit::Count(u32::try_from(random.below(6)).unwrap_or(0)),
+        });
+        request = request.retry_delay(Duration::from_millis(random.pick(&[0, 5, 40, 200])));
         if random.below(5) == 0 {
-            request.min_validity = request.ttl / 2;
+            let half = request.ttl / 2;
+            request = request.min_validity(half);
         }
-        request.renewal = match random.below(4) {
-            0 => Renewal::Unlimited,
-            1 => Renewal::For(request.ttl * 3),
-            _ => Renewal::Never,
+        let max_hold = match random.below(4) {
+            0 => MaxHold::Unlimited,
+            1 => MaxHold::For(request.ttl * 3),
+            _ => MaxHold::Ttl,
         };
+        request = request.max_hold(max_hold);
         if random.below(8) == 0 {
-            request.split_retries = 2;
+            request = request.split_retries(2);
         }
-        request.fencing = random.chance(self.settings.fencing);
-        request.kind = self.kind();
+        request = request
+            .fencing(random.chance(self.settings.fencing))
+            .kind(self.kind());
         self.of_a_kind(request, random)
     }
 
     /// Makes most requests those of readers and writers, if the profile has any.
-    fn of_a_kind(&self, mut request: Request, random: &mut Random) -> Request {
+    fn of_a_kind(&self, request: Request, random: &mut Random) -> Request {
         if self.settings.profile != Profile::Sharing || request.resource.names().len() > 1 {
             return request;
         }
         let (read, write) = (Kind::Read, Kind::Write);
-        request.kind = random.pick(&[read, read, read, write, write, Kind::Exclusive]);
-        request
+        request.kind(random.pick(&[read, read, read, write, write, Kind::Plain]))
     }
 
     /// The kind of all locks.
     pub(super) fn kind(&self) -> Kind {
-        self.settings.permits.map_or(Kind::Exclusive, Kind::Permits)
+        self.settings.permits.map_or(Kind::Plain, Kind::Permits)
     }
 
     /// One like most others in a crowd.
     fn usual_request(&self, random: &mut Random) -> Request {
-        let mut request = Request::new(name(0));
-        request.ttl = self.settings.crowd.ttl;
-        request.retry = Retry {
-            limit: match random.below(3) {
-                0 => RetryLimit::Count(u32::try_from(random.below(20)).unwrap_or(0)),
-                _ => RetryLimit::Wait(random.millis(1, random.clone().pick(&[800, 4000]))),
-            },
-            delay: Duration::from_millis(random.pick(&[0, 5, 40, 200])),
-        };
+        let mut request = Request::new(name(0)).ttl(self.settings.crowd.ttl);
+        request = request.retry_limit(match random.below(3) {
+            0 => RetryLimit::Count(u32::try_from(random.below(20)).unwrap_or(0)),
+            _ => RetryLimit::Wait(random.millis(1, random.clone().pick(&[800, 4000]))),
+        });
+        request = request.retry_delay(Duration::from_millis(random.pick(&[0, 5, 40, 200])));
         if random.below(8) == 0 {
-            request.min_validity = request.ttl / 10 * 9;
+            let most = request.ttl / 10 * 9;
+            request = request.min_validity(most);
         }
-        request.fencing = random.below(8) == 0 && random.chance(self.settings.fencing);
-        request.kind = self.kind();
-        request
+        let is_fenced = random.below(8) == 0 && random.chance(self.settings.fencing);
+        request.fencing(is_fenced).kind(self.kind())
     }
 
     /// How long an acquisition may take on the client's clock. One that only counts its retries
@@ -120,10 +116,10 @@ impl SimulatedClient {
     /// what the nodes say to another caller, and may be given the turn yet.
     fn bound(request: &Request) -> Duration {
         let timeout = DEFAULT_NODE_TIMEOUT.min(request.ttl / 4);
-        match request.retry.limit {
+        match request.retry_limit {
             RetryLimit::Wait(budget) => budget,
             RetryLimit::Count(retries) => {
-                let pause = request.retry.delay.max(Duration::from_millis(1));
+                let pause = request.retry_delay.max(Duration::from_millis(1));
                 let in_line = DEFAULT_NODE_TIMEOUT * 3 + LONGEST_BREAK;
                 let retries = retries + request.split_retries;
                 (timeout + pause) * retries + in_line + timeout * 3

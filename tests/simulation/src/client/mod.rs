@@ -14,7 +14,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use redlock_core::env::Clock;
 use redlock_core::error::LeaseEnd;
-use redlock_core::request::{Kind, Retry, RetryLimit};
+use redlock_core::request::{Kind, RetryLimit};
 use redlock_core::{Client, Environment, NodeSet, Request};
 
 use acquire::Whims;
@@ -61,11 +61,8 @@ impl SimulatedClient {
         random: Random,
     ) -> Arc<Self> {
         let world = &history.world;
-        let environment = Environment {
-            clock: Arc::clone(&clock) as _,
-            entropy: Arc::new(SeededEntropy::new(random)),
-            spawner: world.spawner(id),
-        };
+        let entropy = Arc::new(SeededEntropy::new(random));
+        let environment = Environment::new(Arc::clone(&clock) as _, entropy, world.spawner(id));
         let this = Arc::new(Self {
             id,
             world: Arc::clone(world),
@@ -140,18 +137,16 @@ impl SimulatedClient {
         let me = Arc::clone(self);
         self.start(async move {
             for number in 0..me.settings.names {
-                let mut request = Request::new(name(number));
-                request.ttl = Duration::from_millis(500);
-                request.fencing = me.settings.misset > 0;
-                request.kind = me.kind();
+                let mut request = Request::new(name(number))
+                    .ttl(Duration::from_millis(500))
+                    .fencing(me.settings.misset > 0)
+                    .kind(me.kind())
+                    .retry_limit(RetryLimit::Forever)
+                    .retry_delay(Duration::from_millis(200));
                 if me.history.rules.sharing {
-                    let kinds = [Kind::Read, Kind::Write, Kind::Exclusive];
-                    request.kind = kinds[me.id % kinds.len()];
+                    let kinds = [Kind::Read, Kind::Write, Kind::Plain];
+                    request = request.kind(kinds[me.id % kinds.len()]);
                 }
-                request.retry = Retry {
-                    limit: RetryLimit::Forever,
-                    delay: Duration::from_millis(200),
-                };
                 let call = me.history.came(me.id, &me.clock, &request);
                 let violated = |text: &str| {
                     let text = format!("with a majority up, c{}: {text}", me.id);

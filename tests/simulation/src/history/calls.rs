@@ -241,7 +241,7 @@ impl History {
             let inner = &mut *guard;
             if let Some(last) = inner.calls[call].attempts.last() {
                 let is_owed = inner.was_reported_free(call, *last, now);
-                let delay = inner.calls[call].request.retry.delay;
+                let delay = inner.calls[call].request.retry_delay;
                 let is_early = now.saturating_sub(inner.attempts[*last].staked_at) < delay / 2;
                 inner.calls[call].woken += u32::from(is_owed);
                 inner.coverage.woken += u64::from(is_owed && is_early);

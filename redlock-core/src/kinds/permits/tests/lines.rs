@@ -36,7 +36,7 @@ fn one_permit_is_a_plain_lock_and_stands_in_its_line() {
     let mut next = scene.waits(&waiting());
     assert_eq!(released(lease), Released::HandedOver);
     let next = acquired(&mut next);
-    assert_eq!((next.permit(), next.kind()), (None, Kind::Exclusive));
+    assert_eq!((next.permit(), next.kind()), (None, Kind::Plain));
 }
 
 #[test]

@@ -35,9 +35,9 @@ fn shown(command: &Cmd) -> String {
 fn calls() -> BTreeSet<String> {
     let (one, other, mut calls) = (token(), other(), Vec::new());
     for (what, kind, is_fenced, names) in [
-        ("plain", Kind::Exclusive, false, "r"),
-        ("plain", Kind::Exclusive, false, "a b"),
-        ("fenced", Kind::Exclusive, true, "a b"),
+        ("plain", Kind::Plain, false, "r"),
+        ("plain", Kind::Plain, false, "a b"),
+        ("fenced", Kind::Plain, true, "a b"),
         ("permit", Kind::Permits(2), false, "r"),
         ("reader", Kind::Read, false, "r"),
         ("fenced reader", Kind::Read, true, "r"),

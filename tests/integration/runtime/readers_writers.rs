@@ -1,7 +1,7 @@
 //! Readers and writers, by the attribute and in the object style.
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::parameters::Mode;
+use redlock_runtime::parameters::Kind;
 use redlock_runtime::{LockError, current_lease, lock, redlock};
 
 use crate::runtime::fixture::{SOON, registry, start};
@@ -10,13 +10,13 @@ fn token() -> String {
     current_lease().expect("a lease").token_id().to_owned()
 }
 
-#[redlock(resource = "report:{day}", mode = "read")]
+#[redlock(resource = "report:{day}", kind = "read")]
 async fn shows(day: u32) -> Result<String, LockError> {
     tokio::task::yield_now().await;
     Ok(token())
 }
 
-#[redlock(resource = "report:{day}", mode = "write")]
+#[redlock(resource = "report:{day}", kind = "write")]
 async fn rewrites(day: u32) -> Result<String, LockError> {
     Ok(token())
 }
@@ -26,9 +26,9 @@ async fn has_it_alone(day: u32) -> Result<String, LockError> {
     Ok(token())
 }
 
-#[redlock(resource = "report:{day}", mode = "read", guard = lease)]
+#[redlock(resource = "report:{day}", kind = "read", guard = lease)]
 async fn reads_above(day: u32) -> Result<[LockError; 2], LockError> {
-    assert_eq!(lease.mode(), Some(Mode::Read));
+    assert_eq!(lease.kind(), Kind::Read);
     assert_eq!(shows(day).await?, token());
     Ok([
         rewrites(day).await.unwrap_err(),
@@ -45,7 +45,7 @@ async fn a_call_below_a_reader_that_wants_more_is_told_the_fix() {
             panic!("{error}");
         };
         let text = invalid.to_string();
-        for part in [inner, "reads_above", "`mode = \"write\"`"] {
+        for part in [inner, "reads_above", "`kind = \"write\"`"] {
             assert!(text.contains(part), "{text}");
         }
     }
@@ -59,21 +59,21 @@ async fn a_call_that_only_has_to_let_others_go_first_is_told_whom() {
     let expected = [
         (
             &["SET", "redlock:intent:{r}", "web-7/3121/1"][..],
-            Mode::Read,
+            Kind::Read,
             "`r` is left to a writer of another client, which waits for it; gave up after 1 attempt",
         ),
         (
             &["ZADD", "redlock:turn:{r}", "8e15", "web-1", "8e15", "due"],
-            Mode::Write,
+            Kind::Write,
             "`r` is left to readers that a writer kept out; gave up after 1 attempt",
         ),
     ];
-    for (command, mode, expected) in expected {
+    for (command, kind, expected) in expected {
         for node in &nodes {
             node.command(command);
         }
         let refused = registry(&redlock)
-            .scope(lock("r").mode(mode).acquire())
+            .scope(lock("r").kind(kind).acquire())
             .await;
         let refused = refused.unwrap_err();
         assert!(refused.is_contended() && refused.http_status() == 423);
