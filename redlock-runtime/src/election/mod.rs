@@ -64,8 +64,8 @@ pub use watch::{Leader, LeaderStatus, LeaderWatch};
 /// The [module](mod@crate::election) documents what an election does not promise.
 ///
 /// ```
-/// # use redlock_runtime::{Config, LockError, Redlock};
-/// # async fn example() -> Result<(), LockError> {
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let election = redlock_runtime::election("reindex");
 /// # let leaver = election.clone();
 /// election.run(async |term| {
@@ -74,14 +74,7 @@ pub use watch::{Leader, LeaderStatus, LeaderWatch};
 /// #       leaver.resign();
 ///     }
 /// }).await?;
-/// # Ok(())
-/// # }
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-/// # redlock.registry().clone().scope(example()).await?;
-/// # Ok(())
-/// # }
+/// # Ok(()) }
 /// ```
 #[track_caller]
 pub fn election(resource: impl Into<Resource>) -> Election {

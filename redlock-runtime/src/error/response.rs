@@ -53,8 +53,7 @@ impl LockError {
     ///     Some(pause) => tokio::time::sleep(pause).await,
     ///     None => return Err(error),
     /// }
-    /// # Ok(())
-    /// # }
+    /// # Ok(()) }
     /// ```
     pub fn retry_after(&self) -> Option<Duration> {
         self.response().2

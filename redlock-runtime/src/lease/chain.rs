@@ -104,12 +104,10 @@ fn held() -> Vec<LeaseHandle> {
 ///     write_total(id).await;
 ///     Ok(())
 /// }
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
 /// # redlock.registry().clone().scope(deposit(7)).await?;
-/// # Ok(())
-/// # }
+/// # Ok(()) }
 /// ```
 ///
 /// # Panics
