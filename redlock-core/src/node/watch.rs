@@ -109,11 +109,8 @@ impl Watch {
     /// its own mutex.
     #[must_use = "somebody waits for it"]
     pub(crate) fn record(&self, key_report: KeyReport, value: Option<HeldValue>) -> Option<Waker> {
-        if self.is_wanted() {
-            self.to.record(self.seat, key_report, value)
-        } else {
-            None
-        }
+        let record = || self.to.record(self.seat, key_report, value);
+        self.is_wanted().then(record).flatten()
     }
 }
 

@@ -226,18 +226,11 @@ impl NodeCheck {
             self.hold_from(facts.check.time, FOREIGN.into(), facts);
             return self.refuse(format);
         }
-        match (&facts.found, &facts.set) {
-            // The node serves this format, because clients of the other one left our marker.
-            (Found::Marker(_), _) => {}
-            (_, SetView::Foreign) => {
-                let reason = "it is left as it is, because a node of its set has the marker of another wire format";
-                return await_others(reason, true);
-            }
-            (_, SetView::Untried) => {
-                let reason = "whether its set is in use is not known until each node was tried";
-                return await_others(reason, false);
-            }
-            _ => {}
+        // Clients of the other format leave our markers, so a node with one is ours. Any other node may be theirs.
+        let is_ours = matches!(facts.found, Found::Marker(_));
+        if !is_ours && matches!(facts.set, SetView::Foreign | SetView::Untried) {
+            let reason = "it is left as it is until each node was tried and none has the marker of another wire format";
+            return await_others(reason, facts.set == SetView::Foreign);
         }
         match self.step.map(|is_judged| (facts.whose_step, is_judged)) {
             None => {}
