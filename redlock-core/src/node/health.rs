@@ -27,7 +27,7 @@ pub struct NodeHealth {
     pub latency: Option<Duration>,
     /// The number of operations that wait for their answer.
     pub in_flight: usize,
-    /// The number of failed operations by reason, without reasons that never occurred.
+    /// The number of failed operations, for each reason that occurred.
     pub errors: BTreeMap<NodeErrorKind, u64>,
     /// The last error of the connection or of the server, even after a recovery.
     pub last_error: Option<LastError>,
@@ -93,7 +93,7 @@ pub struct LastError {
 }
 
 impl ClockOffset {
-    /// Returns a reading of that age, by a round trip of twice `within`.
+    /// Returns the reading of a clock, with its uncertainty and its age.
     pub fn new(ahead_us: i64, within: Duration, ago: Duration) -> Self {
         Self {
             ahead_us,
