@@ -159,6 +159,7 @@ impl<'a> Acquirer<'a> {
                 // The release goes ahead of the acquisition on each connection, in the same round trip.
                 claim.release();
             }
+            turn.until_streak_goes_on(self.budget.last_attempt).await;
             let other_process = if turn.questions_due() > 0 {
                 let lock = self.sought_lock();
                 let_others_go_first(&turn, &lock, self.budget.last_attempt).await
