@@ -19,7 +19,7 @@ use crate::quorum::validity::Validity;
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::fair_share::let_others_go_first;
-use crate::waiting::quorum_watch::{any_free, none_free};
+use crate::waiting::quorum_watch::{any_free, any_freed};
 use crate::waiting::refusal_error::{refusal_error, waiter_error};
 use crate::waiting::refused_attempt::{RefusedAttempt, SoughtLock};
 use crate::waiting::{LineKey, Turn};
@@ -258,7 +258,7 @@ impl<'a> Acquirer<'a> {
             }
             if is_behind {
                 // Once those ahead have come, the next release is for others.
-                before(&**clock, until, none_free(&watches)).await;
+                before(&**clock, until, any_freed(&watches)).await;
             } else {
                 clock.sleep_until(until).await;
             }
