@@ -11,9 +11,9 @@ pub(crate) struct Context {
     pub(crate) environment: Environment,
     /// The `host/pid` with which owner tokens begin.
     pub(crate) owner: String,
-    /// The token under which nodes remember the client's refused callers. It never owns a lock.
+    /// The token under which nodes remember the client's refused callers. This token never owns a lock.
     pub(crate) client_token: OwnerToken,
-    /// The time for which an attempt waits for answers if it has no majority.
+    /// The longest time for which an attempt waits for a majority.
     pub(crate) node_timeout: Duration,
     /// The prefix that turns a resource's name into a key.
     pub(crate) key_prefix: Box<[u8]>,

@@ -1,6 +1,7 @@
 //! `Debug` for types that show only a part of themselves.
 
-/// Implements `Debug` for a type, with its name and the given values. Its other fields have no text, or are secret.
+/// Implements `Debug` for a type, with its name and the given values. The type's other fields have no text, or are
+/// secret.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_in_part {

@@ -1,5 +1,5 @@
-//! Errors of locks: [`AcquireError`], [`ExtendError`], and [`LeaseEnd`], the reason why a lease is over. Their texts
-//! name the nodes, the holder and the fix. [`Brief`] writes the durations in them.
+//! Errors of locks: [`AcquireError`], [`ExtendError`], and [`LeaseEnd`], the reason why a lease is over. The texts name
+//! the nodes, the holder and the fix. [`Brief`] writes their durations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -55,9 +55,9 @@ pub enum LeaseEnd {
     Expired,
     /// The validity ended, and no majority had granted the last extension.
     NotRenewed(Arc<Unavailable>),
-    /// The lease was renewed for this time, as its request asks, and its last validity ended.
+    /// The lease was renewed for this time, the `max_hold` of its request, and then ended.
     MaxHold(Duration),
-    /// The validity ended before the renewal, which was due, could run. This process or its host stood still.
+    /// The validity ended before the due renewal could run, because this process or its host stood still.
     StoodStill,
     /// Too few nodes still hold the lease's token. The value is another holder's `host/pid`, if a node named one.
     Taken(Option<Arc<str>>),
@@ -138,11 +138,11 @@ pub struct Contended {
     pub holding: Holding,
     /// The first held name, if several names were locked and a node named it.
     pub name: Option<Resource>,
-    /// The number of attempts. It is zero for a caller that only waited in line for other callers of its process.
+    /// The number of attempts. A caller that only waited in line for other callers of its process has made no attempt.
     pub attempts: u32,
     /// The time after which the caller gave up.
     pub waited: Duration,
-    /// The number of callers in the process's line if the line is full. Otherwise zero.
+    /// The number of callers in the process's line if the line is full, and zero otherwise.
     pub waiters: usize,
     /// The reason why no permit was acquired, if the request was for a permit.
     pub shortage: Option<Shortage>,
@@ -228,8 +228,8 @@ impl Unavailable {
         }
     }
 
-    /// Returns the time until enough nodes for a majority are out of quarantine. It is zero if enough nodes are out
-    /// already, or if the end is unknown.
+    /// Returns the time until enough nodes for a majority are out of quarantine. The time is zero if enough nodes are
+    /// out already, or if the end is unknown.
     pub fn quarantine_left(&self) -> Duration {
         let left = |node: &NodeReport| match &node.outcome {
             NodeOutcome::Failed(error) => error.quarantine_left,
@@ -237,7 +237,7 @@ impl Unavailable {
         };
         let mut left: Vec<_> = self.nodes.iter().map(left).collect();
         left.sort_unstable();
-        // The nodes that granted may grant again. This many of the others are needed as well.
+        // The nodes that granted may grant again. Keep as many of the other nodes as a majority needs.
         left.truncate(self.needed.saturating_sub(self.granted));
         left.pop().unwrap_or_default()
     }

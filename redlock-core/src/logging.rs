@@ -18,8 +18,8 @@ const PACE: Duration = Duration::from_secs(1);
 /// suppressed lines comes with the next line of their cause. See [`log_throttled!`].
 pub struct Throttle {
     clock: Arc<dyn Clock>,
-    /// The moment of the next line and the number of suppressed lines, by the cause's hash. Each function with a lock
-    /// has only a few causes.
+    /// The moment of the next line and the number of suppressed lines, by the cause's hash. The map stays small,
+    /// because each function with a lock has only a few causes.
     causes: Mutex<BTreeMap<u64, (Moment, u64)>>,
 }
 
@@ -84,8 +84,8 @@ macro_rules! log_throttled {
 pub use log_throttled;
 
 /// Writes a log event, and catches a panic of the subscriber: `log_caught!(warn!("text"))`. Drops, drivers, renewals,
-/// signals and shutdowns use it, because a panic would do harm there. Elsewhere it unwinds into the caller. The value
-/// is `None` after a panic.
+/// signals and shutdowns use this macro, because a panic would do harm there. Elsewhere a panic unwinds into the
+/// caller. The value is `None` after a panic.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! log_caught {
@@ -99,7 +99,7 @@ pub use log_caught;
 #[derive(Debug)]
 pub(crate) struct NodeLog {
     pub(crate) pool: Arc<str>,
-    /// Limits each text of a node that comes and goes to one line a second.
+    /// Limits each text to one line a second, for a node that comes and goes.
     pub(crate) throttle: Throttle,
 }
 

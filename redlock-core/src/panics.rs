@@ -11,8 +11,8 @@ use crate::targets;
 /// The pause before a task of the library starts again after a panic.
 pub(crate) const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs foreign code and catches its panic, which is logged. It is used where a panic would do harm: in drops, and in
-/// tasks of the library.
+/// Runs foreign code and catches its panic, which is logged. Drops and tasks of the library use this function, because
+/// a panic would do harm there.
 pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(value) => Some(value),

@@ -8,7 +8,7 @@ use forkguard::Guard;
 pub const FORKED: &str = "this process was forked from the one that started redlock, and has neither its threads nor its \
                           connections; fork before that, or exec";
 
-/// The guard that detects forks. Starting the library's thread sets it.
+/// The guard that detects forks. The start of the library's thread sets the guard.
 static GUARD: OnceLock<Guard> = OnceLock::new();
 
 /// Makes later forks of this process detectable.
@@ -18,8 +18,8 @@ pub(crate) fn notice_forks() {
     }
 }
 
-/// True in a process that was forked from the one with the library's thread. A mutex may stay locked there without an
-/// owner. The check makes no system call.
+/// True in a process that was forked from the one with the library's thread. A mutex may stay locked forever there. The
+/// check makes no system call.
 pub fn is_forked() -> bool {
     GUARD.get().is_some_and(|it| it.clone().detected_fork())
 }

@@ -1,4 +1,4 @@
-//! The targets of the library's spans and events. Users filter by them.
+//! The targets of the library's spans and events, by which users filter them.
 
 /// The target of the library's own panics, and the beginning of all targets.
 pub const LIBRARY: &str = "redlock";

@@ -36,7 +36,7 @@ pub fn submit(node: &dyn Node, call: Call) -> Asked {
     Asked(round)
 }
 
-/// The answer to a call, which may still be under way. Dropping it does not stop the call.
+/// The answer to a call, which may still be under way. Dropping the answer does not stop the call.
 #[must_use]
 pub struct Asked(Arc<Round>);
 
@@ -73,7 +73,8 @@ impl Asked {
 pub struct Calls(Arc<dyn LockProtocol>);
 
 impl Calls {
-    /// Returns the calls for `request`, whose names have the key prefix `prefix`. Its caller does not wait.
+    /// Returns the calls for `request`, whose names have the key prefix `prefix`. The caller of this request does not
+    /// wait.
     pub fn of(request: &Request, prefix: &[u8]) -> Self {
         Self(request.kind.protocol(&ProtocolArgs {
             keys: &request.resource.with_prefix(prefix),
@@ -98,7 +99,7 @@ impl Calls {
         self.0.release_call(token, until, is_lease)
     }
 
-    /// Returns the calls for the permit that `vote` granted to `acquisition`, if it is one.
+    /// Returns the calls for the permit that `vote` granted to `acquisition`, if it granted a permit.
     pub fn chosen(&self, acquisition: &Call, vote: &Vote) -> Option<Self> {
         let Vote::Granted { choice, .. } = vote else {
             return None;

@@ -1,6 +1,6 @@
 //! Look-ups of host names, on the library's own threads.
 //!
-//! The system's look-up blocks its thread for as long as the name servers are silent. So it runs on the blocking
+//! The system's look-up blocks its thread for as long as the name servers are silent. So look-ups run on the blocking
 //! threads of the library's runtime. The application keeps its own threads, and may exit during a look-up.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::IoThread;
 
-/// The age at which a look-up is slow. Another one begins then, because name servers may answer again.
+/// The age at which a look-up is slow. Another look-up begins then, because name servers may answer again.
 const SLOW_LOOK_UP: Duration = Duration::from_secs(5);
 
 /// The largest number of look-ups of one name at a time.
@@ -22,7 +22,7 @@ const MOST_LOOK_UPS: usize = 2;
 /// The sorted addresses of a host, or the system's error text.
 type Addresses = Result<Vec<SocketAddr>, String>;
 
-/// A look-up that is under way. Its result is `None` until it ends.
+/// A look-up that is under way. The result is `None` until the look-up ends.
 struct LookUp {
     host: Arc<str>,
     since: Instant,
@@ -62,7 +62,7 @@ impl LookUps {
 }
 
 impl IoThread {
-    /// Returns the addresses of `host`, in the same order for all processes. IPv4 comes first.
+    /// Returns the sorted addresses of `host`, so that all processes try them in one order. IPv4 comes first.
     ///
     /// If the future is dropped, the look-up continues, and a later caller can join it.
     pub(crate) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {

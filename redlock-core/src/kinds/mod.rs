@@ -35,7 +35,7 @@ pub(crate) use readers_writers::COMMANDS;
 /// The kind of a lock: whom a holder excludes, and how many holders there may be.
 ///
 /// Locks of all kinds on one resource exclude each other by the same key, which for permits is the key of the first
-/// permit. They also exclude locks of other clients that use `SET key value NX`.
+/// permit. Locks of other clients that use `SET key value NX` on this key are excluded too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -47,8 +47,8 @@ pub enum Kind {
     /// A reader, which shares the resource with other readers only. Readers that arrive while a writer waits let the
     /// writer go first.
     Read,
-    /// Exactly one holder, the writer. While it waits, no new reader gets in. When it leaves, the readers that were
-    /// refused because of it get in before the next writer.
+    /// Exactly one holder, the writer. While a writer waits, no new reader gets in. When a writer leaves, the readers
+    /// that were refused because of it get in before the next writer.
     Write,
 }
 
@@ -122,7 +122,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// All scripts. Connections load them, and tests run them.
+/// All scripts. Connections load these scripts, and tests run them.
 pub(crate) static SCRIPTS: [&Script; 15] = [
     &exclusive::scripts::SET,
     &exclusive::scripts::ACQUIRE_ALL,

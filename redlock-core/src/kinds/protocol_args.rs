@@ -18,7 +18,7 @@ pub(crate) struct ProtocolArgs<'a> {
 /// The mark of a refused caller on the nodes, so that others let it go first.
 #[derive(Clone, Copy)]
 pub(crate) struct Advice<'a> {
-    /// The token of the caller's client. Nodes remember the caller under it.
+    /// The token of the caller's client, under which nodes remember the caller.
     pub(crate) client: &'a OwnerToken,
     pub(crate) lasts: Duration,
 }

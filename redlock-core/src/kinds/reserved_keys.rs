@@ -1,4 +1,4 @@
-//! The library's own keys. No lock may use them.
+//! The library's own keys, which locks may not use.
 
 use crate::model::invalid::Invalid;
 use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};

@@ -19,9 +19,9 @@ pub enum OnLost {
     /// The body is cancelled: its polls end, and the call ends with the loss.
     #[default]
     Cancel,
-    /// The body continues, although the lock is lost, and its value is returned. Only a shutdown stops it. Unless the
-    /// body asks the lease, only log and metrics report the loss: a failed renewal at the deadline, other losses when
-    /// the body ends.
+    /// The body continues, although the lock is lost, and its value is returned. Only a shutdown stops such a body.
+    /// Unless the body asks the lease, only log and metrics report the loss: a failed renewal at the deadline, other
+    /// losses when the body ends.
     Continue,
 }
 
@@ -45,7 +45,7 @@ pub struct BodyWatch {
     /// The policy at present: `Cancel` until the first poll, then `on_lost`. So no body begins under a lease that is
     /// over.
     policy: OnLost,
-    /// The body's number among the bodies of the lease. It is zero until the body has waited.
+    /// The body's number among the bodies of the lease, or zero until the body has waited.
     number: u32,
     /// A timer for the lease's deadline at the time of its making. An extension may have moved the deadline since.
     timer: Option<Sleep>,
@@ -63,7 +63,7 @@ impl BodyWatch {
         }
     }
 
-    /// Polls the body once, as [`hold`](LeaseHandle::hold) does in a loop. Use it to keep the body elsewhere.
+    /// Polls the body once, for a caller that keeps the body. [`hold`](LeaseHandle::hold) keeps polling.
     pub fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -125,8 +125,8 @@ pub(super) struct BodyWakers {
 }
 
 impl BodyWakers {
-    /// Registers the waker of the body with this number. Gives the body a number first if it is zero. Returns the
-    /// previous waker; drop it after the mutex is unlocked.
+    /// Registers the waker of the body with this number. If the number is zero, the body gets a new number first.
+    /// Returns the previous waker, which has to be dropped after the mutex is unlocked.
     pub(super) fn register(&mut self, number: &mut u32, waker: &Waker) -> Option<(u32, Waker)> {
         if *number == 0 {
             self.last_number = self.last_number.wrapping_add(1).max(1);
@@ -137,13 +137,13 @@ impl BodyWakers {
         earlier
     }
 
-    /// Removes the waker of a body. Returns the waker; drop it after the mutex is unlocked.
+    /// Removes and returns the waker of a body. Drop the waker after the mutex is unlocked.
     pub(super) fn forget(&mut self, number: u32) -> Option<(u32, Waker)> {
         let place = self.wakers.iter().position(|(it, _)| *it == number);
         place.map(|place| self.wakers.swap_remove(place))
     }
 
-    /// Takes all wakers. Wake them after the mutex is unlocked.
+    /// Takes all wakers. Call the wakers after the mutex is unlocked.
     pub(super) fn take_all(&mut self) -> SmallVec<[(u32, Waker); 1]> {
         mem::take(&mut self.wakers)
     }

@@ -19,14 +19,14 @@ use crate::targets;
 
 use super::shared::LeaseShared;
 
-/// The time before the deadline at which an extension gives up. A hundredth of the ttl replaces it if that is less. So
-/// the reason for a lease's end is known when it ends.
+/// The time before the deadline at which an extension gives up. A hundredth of the ttl replaces this time if that is
+/// less. So the reason for a lease's end is known when the lease ends.
 const MARGIN_BEFORE_DEADLINE: Duration = Duration::from_millis(2);
 
-/// Receives the outcomes of a lease's extensions. An exporter of metrics needs it, because core keeps no metrics. See
-/// [`LeaseHandle::observe_extensions`](crate::LeaseHandle::observe_extensions).
+/// Receives the outcomes of a lease's extensions. Exporters of metrics implement this trait, because core keeps no
+/// metrics. See [`LeaseHandle::observe_extensions`](crate::LeaseHandle::observe_extensions).
 pub trait ObserveExtensions: Send + Sync {
-    /// Receives the outcome of one extension, sent by a caller or by the renewal. It must not block.
+    /// Receives the outcome of one extension, sent by a caller or by the renewal. The observer must not block.
     fn observe_extension(&self, outcome: Result<(), &ExtendError>);
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn run_extension(
         .saturating_sub(MARGIN_BEFORE_DEADLINE.min(ttl / 100));
     let until = sent_at.saturating_add(timeout).min(end);
     before(shared.clock(), until, extension.round.decided()).await;
-    // The error blames a silent node only if the node had this time. Near the deadline it had less.
+    // The error blames a silent node only if the node had this time. Near the deadline the node had less time.
     let timeout = until.saturating_since(sent_at).max(timeout.min(ttl / 10));
     let outcome = conclude(shared, &extension, timeout);
     if let Some(observer) = shared.observer() {

@@ -18,7 +18,7 @@ use super::extension::run_extension;
 use super::shared::{LeaseShared, LeaseState};
 use super::{FencingToken, Lease, ObserveExtensions};
 
-/// A cloneable view of a lease. It does not keep the lock: after the end of the lease it has no effect.
+/// A cloneable view of a lease. The handle does not keep the lock, and has no effect after the end of the lease.
 #[derive(Clone)]
 pub struct LeaseHandle {
     pub(super) shared: Arc<LeaseShared>,
@@ -35,7 +35,7 @@ impl LeaseHandle {
         self.shared.request.kind
     }
 
-    /// Returns the time for which the lock is certainly still ours. It is zero once the lease is over.
+    /// Returns the time for which the lock is certainly still ours. The time is zero once the lease is over.
     pub fn validity(&self) -> Duration {
         self.shared.validity()
     }
@@ -62,7 +62,8 @@ impl LeaseHandle {
         self.shared.extensions()
     }
 
-    /// Returns the number of holders of the lock, [joined](Self::join) ones included. It is zero after the release.
+    /// Returns the number of holders of the lock, [joined](Self::join) ones included. The number is zero after the
+    /// release.
     pub fn holders(&self) -> usize {
         self.shared.holders() as usize
     }
@@ -78,8 +79,8 @@ impl LeaseHandle {
         self.shared.claim.protocol.permit()
     }
 
-    /// Returns the lock's fencing token, if the request asked for one. Send it to the store with every write. An
-    /// extension does not change it.
+    /// Returns the lock's fencing token, if the request asked for one. Send the token to the store with every write. An
+    /// extension does not change the token.
     pub fn fencing_token(&self) -> Option<FencingToken> {
         self.shared.granted.fencing_token
     }
@@ -99,7 +100,8 @@ impl LeaseHandle {
         self.shared.waited
     }
 
-    /// Returns the number of attempts that the acquiring caller made. It is zero if the lock was handed over as it was.
+    /// Returns the number of attempts that the acquiring caller made. No attempt was made if the lock was handed over
+    /// as it was.
     pub fn attempts(&self) -> u32 {
         self.shared.attempts
     }
@@ -110,13 +112,13 @@ impl LeaseHandle {
         self.shared.claim.votes()
     }
 
-    /// Returns the nodes of the lock. A majority granted it.
+    /// Returns the nodes of the lock. A majority of these nodes granted the lock.
     pub fn nodes(&self) -> &NodeSet {
         &self.shared.claim.nodes
     }
 
     /// Returns the names of the nodes whose grant is missing. Such a node refused the lock or may have forgotten it,
-    /// and the last extension could not count it. If there is no such node, the lock survives the restart of any single
+    /// and did not count in the last extension. If there is no such node, the lock survives the restart of any single
     /// node. The list is also empty while answers may still arrive, and after the end of the lease.
     pub fn nodes_without_grant(&self) -> impl Iterator<Item = &str> {
         let timeout = self.shared.context().node_timeout.min(self.ttl() / 4);
@@ -151,7 +153,7 @@ impl LeaseHandle {
         self.shared.lost().await
     }
 
-    /// Waits until the lease is about to end. Then its holder can still finish in time. This is the case when less than
+    /// Waits until the lease is about to end. The holder can still finish then. A lease is about to end when less than
     /// a third of the last granted validity is left, when the lease is over, or when a shutdown was announced. A
     /// renewed lease is about to end if its renewals fail, or if `max_hold` leaves no time for another renewal.
     ///
@@ -166,7 +168,7 @@ impl LeaseHandle {
         self.shared.look(LeaseState::expires_soon).is_ok()
     }
 
-    /// Polls `body` while the lease is valid. Before every poll it checks the deadline on the client's clock.
+    /// Polls `body` while the lease is valid. The deadline is checked on the client's clock before every poll.
     ///
     /// When a shutdown revokes the lease, the body is cancelled under either policy.
     ///
@@ -197,8 +199,8 @@ impl LeaseHandle {
         run_extension(&self.shared, ttl, self.shared.context().node_timeout).await
     }
 
-    /// Reports all later extensions to `observer`, including renewals. A lock has one observer: if it has one already,
-    /// it keeps that one and this returns false.
+    /// Reports all later extensions to `observer`, including renewals. A lock keeps its first observer: if there is one
+    /// already, this returns false.
     pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) -> bool {
         self.shared.set_observer(observer)
     }
@@ -209,9 +211,9 @@ impl LeaseHandle {
         self.shared.join().then(|| Lease::of(self.clone()))
     }
 
-    /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have forgotten it since
-    /// their last grant, the lease ends, and `lost` returns [`LeaseEnd::Forgotten`]. Call it when a node [begins a new
-    /// epoch](crate::Node::on_new_epoch).
+    /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have forgotten the lease
+    /// since their last grant, the lease ends, and `lost` returns [`LeaseEnd::Forgotten`]. Call this when a node
+    /// [begins a new epoch](crate::Node::on_new_epoch).
     pub fn recheck(&self) {
         if !self.shared.claim.is_vouched_for() {
             self.shared.lose(LeaseEnd::Forgotten);
@@ -219,7 +221,7 @@ impl LeaseHandle {
     }
 
     /// Ends the lease as if an extension had found too many keys gone. `lost` then returns [`LeaseEnd::Taken`] without
-    /// a name. It lets tests see how holders react. Needs the feature `testing`.
+    /// a name. Tests use this to see how holders react. Needs the feature `testing`.
     #[cfg(feature = "testing")]
     pub fn lose_keys(&self) {
         self.shared.lose(LeaseEnd::Taken(None));

@@ -12,7 +12,7 @@ use crate::targets;
 
 use super::shared::LeaseShared;
 
-/// The run of a job under one holder. It exists if the request has a period.
+/// The run of a job under one holder. A lease has a run if its request has a period.
 pub(super) struct JobRun {
     period: Duration,
     began: Moment,

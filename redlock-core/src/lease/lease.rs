@@ -21,15 +21,15 @@ use super::job_run::JobRun;
 use super::renewals::{RenewalId, Renewals, RenewedLease};
 use super::shared::LeaseShared;
 
-/// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits until the next
-/// holder could win.
+/// A held lock. Dropping the lease sends the release to every node. [`release`](Self::release) also waits until the
+/// next holder could win.
 ///
 /// A lease dereferences to its [`LeaseHandle`], which code below the holder can keep.
 pub struct Lease {
     handle: LeaseHandle,
     /// True once this holder has left.
     has_left: bool,
-    /// The renewal that this holder asked for. It ends when this holder leaves.
+    /// The renewal that this holder asked for, which ends when this holder leaves.
     renewal: Option<RenewalId>,
     /// The run of this holder, if its request has a period.
     run: Option<JobRun>,
@@ -44,7 +44,7 @@ pub enum Released {
     /// The release was sent, but too few nodes confirmed it within the node timeout. A node that cannot be reached
     /// frees the key when the ttl is over.
     Unconfirmed,
-    /// Other holders still share the lock, or it was released before. So nothing was sent.
+    /// Nothing was sent: other holders still share the lock, or the lock was released before.
     NotLast,
     /// The lock was handed over to the next waiting caller of this process.
     HandedOver,
@@ -101,7 +101,7 @@ impl Lease {
         }
     }
 
-    /// Returns a handle that can be kept or passed on.
+    /// Returns a handle, which can be kept or passed on.
     pub fn handle(&self) -> LeaseHandle {
         self.handle.clone()
     }
@@ -153,11 +153,11 @@ impl Lease {
     }
 
     /// Makes every node remember this holder's run. Callers with a [`once_per`](Request::once_per) are then refused
-    /// until nine tenths of this holder's own period have passed since the run began, but at most for nine tenths of
-    /// theirs. If a node remembers another run of this period for longer, it keeps that record. Call it before the
-    /// release, because nodes serve the two in this order.
+    /// until nine tenths of this holder's period have passed since the run began, but at most for nine tenths of their
+    /// own. If a node remembers another run of this period for longer, it keeps that record. Call this before the
+    /// release, because nodes serve the two calls in order.
     ///
-    /// Does nothing if that time has passed already, or if the request lacks a period.
+    /// Does nothing if nine tenths of the period have passed already, or if the request has no period.
     ///
     /// The run of a lease begins with the attempt that won. The run of a [joined](crate::LeaseHandle::join) lease
     /// begins when it is [covered](Self::cover).
@@ -167,9 +167,9 @@ impl Lease {
         }
     }
 
-    /// Releases the lock on every node, once the last holder that shares it leaves. Waits until a majority of the
-    /// configured nodes is free of the key, but at most for the node timeout. Never fails: a release that could not be
-    /// delivered is repeated after the reconnection, until the ttl is over.
+    /// Releases the lock on every node, if this is its last holder. Waits until a majority of the configured nodes is
+    /// free of the key, but at most for the node timeout. Never fails: a release that could not be delivered is
+    /// repeated after the reconnection, until the ttl is over.
     ///
     /// # Cancellation
     /// The release is sent at the first poll, or by a drop before that. A later drop only ends the waiting.

@@ -1,4 +1,4 @@
-//! Renewals: leases that are extended until their holder leaves.
+//! Renewals: extensions that a client sends for its leases.
 //!
 //! One task of each client waits until the first lease is due, and then spawns the extension of that lease. An
 //! acquisition wakes the task only if its lease is due before all others. The task ends when no lease is waiting to
@@ -26,9 +26,9 @@ use super::shared::LeaseShared;
 /// The pause after a panic in a renewal.
 const PAUSE_AFTER_PANIC: Duration = Duration::from_millis(100);
 
-/// The shortest pause before a retry of a renewal, and the shortest time for the retry. A tenth of the ttl replaces it
-/// if that is less. Without it, nodes that refuse at once would be asked ever faster towards the end of the leases,
-/// just when they are in trouble.
+/// The shortest pause before a retry of a renewal, and the shortest time for the retry. A tenth of the ttl replaces
+/// this time if that is less. Without this pause, nodes that refuse at once would be asked ever faster towards the end
+/// of the leases, just when they are in trouble.
 const RENEWAL_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The renewals of a client.
@@ -57,7 +57,7 @@ pub(super) type RenewalId = u64;
 pub(super) struct RenewedLease {
     pub(super) shared: Arc<LeaseShared>,
     pub(super) ttl: Duration,
-    /// The time for which the lease is renewed. `end` is the moment when it is over.
+    /// The time for which the lease is renewed. `end` is the moment when this time is over.
     pub(super) max_hold: Duration,
     pub(super) end: Moment,
 }
@@ -116,8 +116,8 @@ impl RenewedLease {
     }
 }
 
-/// Returns the pause before the next try: a third of the validity that is `left`. It is all of it if a shorter pause
-/// would leave too little time for answers.
+/// Returns the pause before the next try: a third of the validity that is `left`. The pause takes all that is left if a
+/// shorter pause would leave too little time for answers.
 fn retry_pause(left: Duration, ttl: Duration) -> Duration {
     let shortest = RENEWAL_RETRY_PAUSE.min(ttl / 10);
     let pause = (left / 3).max(shortest);

@@ -1,4 +1,4 @@
-//! The state of a lease, which its holders and handles share.
+//! The state of a lease, which its holders and handles share, and its changes.
 #![doc = include_str!("life_of_a_lease.md")]
 
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use crate::waiting::{ClaimOutcome, LineKey, Turn};
 use super::body::BodyWakers;
 use super::{ClientParts, ObserveExtensions, OnLost};
 
-/// A lease as its holders and handles share it. Only its methods change the state.
+/// A lease as its holders and handles share it. Only methods of this type read and change the state.
 pub(crate) struct LeaseShared {
     pub(super) parts: Arc<ClientParts>,
     pub(super) claim: Arc<Claim>,
     pub(super) request: Request,
     /// The validity that the acquisition gave the lease.
     pub(super) granted: Validity,
-    /// The time that the first holder waited for the lock. `attempts` is the number of its attempts.
+    /// The time that the first holder waited for the lock. `attempts` is the number of that holder's attempts.
     pub(super) waited: Duration,
     pub(super) attempts: u32,
     state: Mutex<LeaseState>,
@@ -41,14 +41,15 @@ pub(crate) struct LeaseShared {
 
 #[derive(Default)]
 pub(super) struct LeaseState {
-    /// The number of holders that share the lock. The last holder to leave releases it. It is zero after the release.
+    /// The number of holders that share the lock. The last holder to leave releases the lock. The number is zero after
+    /// the release.
     holders: u32,
     /// The validity after the last extension.
     validity: Validity,
     /// True once a shutdown of the process was announced.
     is_shutdown_announced: bool,
     over: Option<LeaseEnd>,
-    /// True once the lease was revoked. This stops even a body that would continue without the lock.
+    /// True once the lease was revoked. A revoked lease stops even a body that would continue without the lock.
     is_revoked: bool,
     /// The reason why the lease will end at its deadline, if it is known before.
     end_at_deadline: Option<LeaseEnd>,
@@ -62,7 +63,7 @@ pub(super) struct LeaseState {
 }
 
 impl LeaseState {
-    /// Returns the reason why the lease is over at `now`. It is over at the deadline itself.
+    /// Returns the reason why the lease is over at `now`. The lease is over at the deadline itself.
     fn over_at(&self, now: Moment) -> Option<LeaseEnd> {
         let ended = || match &self.end_at_deadline {
             Some(why) => why.clone(),
@@ -74,7 +75,7 @@ impl LeaseState {
             .or_else(|| (now >= self.validity.deadline).then(ended))
     }
 
-    /// Returns `Ok` if the lease is about to end at `now`. Otherwise returns the moment when it will be.
+    /// Returns `Ok` if the lease is about to end at `now`, or the moment when it will be.
     pub(super) fn expires_soon(&self, now: Moment) -> Result<(), Moment> {
         if self.is_shutdown_announced || self.over.is_some() || now >= self.validity.expiring {
             return Ok(());
@@ -82,8 +83,8 @@ impl LeaseState {
         Err(self.validity.expiring)
     }
 
-    /// Returns the reason why a body has to stop at `now`. With [`OnLost::Continue`] only a revoked lease stops it,
-    /// whether or not the lease was over before.
+    /// Returns the reason why a body has to stop at `now`. With [`OnLost::Continue`] only a revoked lease stops the
+    /// body, whether or not the lease was over before.
     fn stop_reason(&self, policy: OnLost, now: Moment) -> Option<LeaseEnd> {
         match policy {
             OnLost::Cancel => self.over_at(now),
@@ -253,7 +254,7 @@ impl LeaseShared {
         Ok(())
     }
 
-    /// Records the reason for an end at the deadline. A later extension that moves the deadline removes it.
+    /// Records the reason for an end at the deadline. A later extension removes this reason.
     pub(super) fn set_end_at_deadline(&self, end: LeaseEnd) {
         self.state.lock().end_at_deadline = Some(end);
     }
@@ -291,8 +292,8 @@ impl LeaseShared {
         waker: &Waker,
         policy: OnLost,
     ) -> Result<Moment, LeaseEnd> {
-        // Declared before the guard, so that it is dropped after the mutex is unlocked. It may be the last handle of
-        // its task.
+        // This variable is declared before the guard, so that the waker is dropped after the mutex is unlocked. The
+        // waker may be the last handle of its task.
         let _earlier;
         let mut state = self.state.lock();
         _earlier = state.bodies.register(number, waker);

@@ -10,7 +10,7 @@ pub fn announce_shutdown(lease: &LeaseHandle) {
     lease.shared.announce_shutdown();
 }
 
-/// Revokes the lease. Its holder then cancels the body, even a body that continues after a loss. If the lease was
+/// Revokes the lease. The holder then cancels the body, even a body that continues after a loss. If the lease was
 /// valid, `lost` returns [`LeaseEnd::Revoked`]. The keys stay until the holder releases them, so that no other caller
 /// gets the lock while the body still runs.
 pub fn revoke(lease: &LeaseHandle) {

@@ -10,20 +10,21 @@ use super::{MemoryNode, run};
 use crate::node::{Answer, Call, Node};
 
 impl MemoryNode {
-    /// Makes the node unreachable. It votes no, and its keys stay until their ttl. It serves releases once it is
-    /// [restored](Self::restore), as a Redis node does after a reconnection.
+    /// Makes the node unreachable. The node votes no, and keeps its keys until their ttl. Releases are served once the
+    /// node is [restored](Self::restore), as after a reconnection to Redis.
     pub fn cut(&self) {
         self.set_fault(NodeFault::Cut);
     }
 
     /// Makes the node hang like a stopped server: it accepts calls and answers none. After [`restore`](Self::restore),
-    /// [`cut`](Self::cut) or [`fail`](Self::fail) it answers the accepted calls in order.
+    /// [`cut`](Self::cut) or [`fail`](Self::fail) the node answers the accepted calls in order.
     pub fn hang(&self) {
         self.set_fault(NodeFault::Hangs);
     }
 
-    /// Makes the node answer every call with an error such as `OOM command not allowed`. Its keys stay until their ttl.
-    /// It serves releases once it is [restored](Self::restore), as a Redis node serves its owed releases.
+    /// Makes the node answer every call with an error such as `OOM command not allowed`. The node keeps its keys until
+    /// their ttl. Releases are served once the node is [restored](Self::restore), as a Redis node serves its owed
+    /// releases.
     pub fn fail(&self, error: &str) {
         self.set_fault(NodeFault::Fails(error.into()));
     }
@@ -54,7 +55,7 @@ impl MemoryNode {
             .collect()
     }
 
-    /// Sets `key` to `value` for `ttl`, in place of any other value. Tests use it as another client's lock.
+    /// Sets `key` to `value` for `ttl`, in place of any other value. Tests use such a key as another client's lock.
     pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
         let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
         self.change(|state| {
@@ -68,7 +69,7 @@ impl MemoryNode {
         self.change(|state| state.store.del(key));
     }
 
-    /// Serves `call` and returns the answer. Simulations use it, because they deliver calls and answers themselves.
+    /// Serves `call` and returns the answer. Simulations use this, because they deliver calls and answers themselves.
     pub fn serve(&self, call: &Call) -> Answer {
         let epoch = self.epoch();
         if let Some(reason) = self.shared.state.lock().fault.reason() {

@@ -25,11 +25,11 @@ use crate::node::{
 use crate::panics::wake;
 use fault::NodeFault;
 
-/// A node in this process that answers as a Redis node does. A configuration must name it, because it excludes no other
-/// process.
+/// A node in this process that answers as a Redis node does. A configuration must name such a node, because the node
+/// excludes no other process.
 ///
 /// Clones share one store. With the feature `testing`, tests can cut the node off, let it hang, fail or forget, and
-/// change its keys. Without the feature it serves every call.
+/// change its keys. Without the feature, the node serves every call.
 #[derive(Clone)]
 pub struct MemoryNode {
     shared: Arc<MemoryShared>,

@@ -1,4 +1,4 @@
-//! Short texts for people, of durations and of the system's errors.
+//! Short texts for durations and for the system's errors.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) fn system_words(error: &io::Error) -> String {
 /// rest is cut off.
 pub struct Brief(pub Duration);
 
-/// The units that texts of 10 s and more combine, each with its seconds.
+/// The units that texts of 10 s and more combine, each with its length in seconds.
 const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
 
 impl fmt::Display for Brief {

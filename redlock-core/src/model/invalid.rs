@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The error for a value that a request may not have. Its text names the value, the reason and the fix.
+/// The error for a value that a request may not have. The text names the value, the reason and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(Cow<'static, str>);

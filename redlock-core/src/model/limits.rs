@@ -92,8 +92,8 @@ pub fn check_drift_factor(factor: f64) -> Result<(), Invalid> {
 /// Checks a ttl. The drift factor has to be valid.
 ///
 /// # Errors
-/// [`Invalid`] if the ttl is below [`MIN_TTL`], above [`MAX_TTL`], or not above the drift. Also if it has a fraction of
-/// a millisecond, which a node cannot count.
+/// [`Invalid`] if the ttl is below [`MIN_TTL`], above [`MAX_TTL`], or not above the drift. A ttl with a fraction of a
+/// millisecond is invalid too, because a node cannot count it.
 pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
     if ttl < MIN_TTL {
         return Err(Invalid::new(format!(
@@ -127,7 +127,7 @@ pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
 ///
 /// # Errors
 /// [`Invalid`] if the period is below the ttl, because the lock of a killed holder would stay for longer than a period.
-/// Also if it is above [`MAX_TTL`], because a node counts the period too.
+/// A period above [`MAX_TTL`] is invalid too, because a node counts it.
 pub fn check_period(period: Duration, ttl: Duration) -> Result<(), Invalid> {
     if period < ttl {
         return Err(Invalid::new(format!(

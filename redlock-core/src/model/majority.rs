@@ -9,8 +9,8 @@
 /// assert_eq!([1, 2, 3, 4, 5].map(majority), [1, 2, 2, 3, 3]);
 /// ```
 ///
-/// It is integer arithmetic over the *configured* nodes. Other libraries used a fraction, or the number of connected
-/// nodes, and erred in both directions.
+/// The function uses integer arithmetic over the *configured* nodes. Other libraries used a fraction, or the number of
+/// connected nodes, and erred in both directions.
 pub const fn majority(configured: usize) -> usize {
     configured / 2 + 1
 }

@@ -1,5 +1,5 @@
-//! The values of a request: the names to lock, the limits, the owner token. Also the parts that all error texts and
-//! `Debug` texts share.
+//! The values of a request: the names to lock, the limits, the owner token. The room also has the parts that all error
+//! texts and `Debug` texts share.
 
 pub(crate) mod brief;
 pub(crate) mod invalid;

@@ -12,7 +12,7 @@ pub const MAX_NOTE_BYTES: usize = 256;
 /// [`Client::peek`](crate::Client::peek) show it.
 ///
 /// The note follows the owner token in the value of the lock's keys. Do not put a secret in it, because everybody who
-/// may read the nodes can read it. No decision depends on it.
+/// may read the nodes can read it. No decision depends on a note.
 ///
 /// `Display` escapes control characters and backticks.
 ///
@@ -40,7 +40,7 @@ impl Note {
         (!text.is_empty()).then(|| Self(text.into()))
     }
 
-    /// Returns the text as the holder wrote it. It may contain control characters.
+    /// Returns the text as the holder wrote it. The text may contain control characters.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -12,7 +12,7 @@ const SHOWN: usize = 23;
 
 impl Resource {
     /// Returns `value` as one part of a name. Every byte that could be mistaken for a separator is escaped, and the
-    /// part has at most 64 bytes. `{name:part}` in a template is the same.
+    /// part has at most 64 bytes. `{name:part}` does the same in a template.
     ///
     /// Letters, digits, `-`, `.`, `_` and `~` stay as they are. Any other byte becomes `%` and two hex digits. If the
     /// result is longer than 64 bytes, the part is its beginning, `*`, and the SHA-1 of the whole text. The wire format

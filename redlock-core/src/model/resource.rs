@@ -76,8 +76,8 @@ impl Resource {
     /// Checks the limits of the wire format.
     ///
     /// # Errors
-    /// [`Invalid`] if the resource has no names or more than [`MAX_NAMES`]. Also if a name is empty, longer than
-    /// [`MAX_RESOURCE_BYTES`], or begins with [`RESERVED_PREFIX`].
+    /// [`Invalid`] if the resource has no names or more than [`MAX_NAMES`]. A name is invalid if it is empty, longer
+    /// than [`MAX_RESOURCE_BYTES`], or begins with [`RESERVED_PREFIX`].
     pub fn check(&self) -> Result<(), Invalid> {
         let count = self.names().len();
         if count == 0 {

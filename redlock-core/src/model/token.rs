@@ -28,7 +28,7 @@ pub(crate) const LONGEST_TOKEN: usize = LONGEST_BARE + 1 + MAX_NOTE_BYTES;
 pub struct OwnerToken(Arc<[u8]>);
 
 impl OwnerToken {
-    /// Draws a fresh token of `owner`. This is a `host/pid`, so that a refused caller learns who holds the lock.
+    /// Draws a fresh token of `owner`. The owner is a `host/pid`, so that a refused caller learns who holds the lock.
     pub fn draw(owner: &str, entropy: &dyn Entropy) -> Self {
         let mut random = [0; RANDOM_BYTES];
         entropy.fill(&mut random);
@@ -50,13 +50,13 @@ impl OwnerToken {
         )
     }
 
-    /// Returns the whole token, as the nodes store it. Keep it out of logs.
+    /// Returns the whole token, as the nodes store it. Keep the token out of logs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Returns the first six hex digits of the random part. They are enough to tell two tokens apart in a log, and too
-    /// few to guess the rest.
+    /// Returns the first six hex digits of the random part. Six digits are enough to tell two tokens apart in a log,
+    /// and too few to guess the rest.
     pub fn short_id(&self) -> &str {
         parts_of(&self.0).map_or("", |parts| &parts.random[..6])
     }

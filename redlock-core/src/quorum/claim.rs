@@ -29,7 +29,7 @@ pub(crate) struct Claim {
     pub(crate) token: OwnerToken,
     /// True once the attempt has won.
     is_lease: bool,
-    /// The longest ttl of the keys so far, in ms. A node may keep them for that long without a further message.
+    /// The longest ttl of the keys so far, in ms. A node may keep the keys for that long without a further message.
     longest_ttl: AtomicU64,
     /// The votes of the acquisition.
     pub(crate) acquisition: Arc<Round>,
@@ -40,8 +40,8 @@ pub(crate) struct Claim {
 struct ClaimState {
     /// True once the release was sent.
     has_ended: bool,
-    /// The number of callers that are restoring keys. If the release is sent at the same time, the last of these
-    /// callers removes the keys again.
+    /// The number of callers that are restoring keys. If the release is sent in the meantime, the last of these callers
+    /// removes the keys again.
     restoring: u32,
     /// Decides which nodes an extension may count.
     extension_proof: ExtensionProof,
@@ -82,9 +82,9 @@ impl Claim {
         }
     }
 
-    /// Narrows this claim to the permit that a majority granted, and releases the other permits. Their release follows
-    /// the acquisition to every node that is not known to have granted the chosen permit. Returns false if no majority
-    /// granted the same permit.
+    /// Narrows this claim to the permit that a majority granted, and releases the other permits. The release of the
+    /// others follows the acquisition to every node that is not known to have granted the chosen permit. Returns false
+    /// if no majority granted the same permit.
     pub(crate) fn narrow_to_permit(&mut self) -> bool {
         if !self.acquisition.tally().is_won() {
             return false;
@@ -154,8 +154,8 @@ impl Claim {
         proof.counted_seats(acquisition, extension.voters)
     }
 
-    /// Restores the keys on nodes where the last extensions found them missing. Such a node restarted, or was down
-    /// during the acquisition. Call it only after a proof: then no other client can hold the lock.
+    /// Restores the keys on nodes where the last extensions found them missing. The nodes restarted, or were down
+    /// during the acquisition. Call this only after a proof, because then no other client can hold the lock.
     pub(crate) fn restore(&self, ttl: Duration) {
         let (round, seats) = {
             let mut state = self.state.lock();
@@ -171,7 +171,7 @@ impl Claim {
             state.restoring += 1;
             (round, seats)
         };
-        // This round runs alone: a later extension counts the keys if it finds them.
+        // Do not wait for this round: a later extension counts the keys if it finds them.
         round.send(&self.nodes, seats);
         // Release again if the claim has ended: its release may have overtaken the restored key.
         let is_late = {
@@ -201,15 +201,15 @@ impl Claim {
         }
     }
 
-    /// Returns the longest ttl of the keys so far. A node may keep them for that long without a further message.
+    /// Returns the longest ttl of the keys so far. A node may keep the keys for that long without a further message.
     pub(crate) fn longest_ttl(&self) -> Duration {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
     }
 
-    /// Sends the release to every node that the acquisition may have reached. Each connection delivers it after the
-    /// acquisition. The node's answer to the acquisition makes no difference, except if it refused each of several
-    /// permits. Such a node took none, and the release would look at as many keys as the acquisition. Only the first
-    /// call sends it.
+    /// Sends the release to every node that the acquisition may have reached. Each connection delivers the release
+    /// after the acquisition. The node's answer to the acquisition makes no difference, except if it refused each of
+    /// several permits. That node took no permit, and the release would look at as many keys as the acquisition. Only
+    /// the first call sends the release.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
         let has_ended = mem::replace(&mut self.state.lock().has_ended, true);
         (!has_ended).then(|| self.send_release())
@@ -245,7 +245,7 @@ impl Drop for Claim {
     }
 }
 
-/// Returns `ttl` in ms. Requests are checked to be shorter than a year, so it fits.
+/// Returns `ttl` in ms. The number fits, because a ttl is at most a year.
 fn millis(ttl: Duration) -> u64 {
     u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)
 }

@@ -9,12 +9,12 @@ use super::round::{Round, Seats, seats_in};
 /// The continuous and the interrupted seats of one claim, after the extensions so far.
 #[derive(Default)]
 pub(crate) struct ExtensionProof {
-    /// Seats that two extensions made continuous. This is the third case of the page.
+    /// Seats that two extensions made continuous. They are the third case of the page.
     made_continuous: u64,
     /// Seats where our key was missing or restored, until an extension makes them continuous.
     interrupted: u64,
-    /// Seats where our key was missing at the last extension. Until a seat answers it, the seat's answer to the
-    /// previous extension counts.
+    /// Seats where our key was missing at the last extension. If a seat has not answered it yet, the seat's previous
+    /// answer counts.
     without_key: u64,
     restorations: Restorations,
     /// The extension that was judged last. The next one reads its late answers when it begins, so that a node that is
@@ -52,7 +52,8 @@ impl Restorations {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Voters {
     pub(crate) continuous: u64,
-    /// Seats that this extension makes continuous if it is a proof. The extension before it found our key there.
+    /// Seats that this extension makes continuous if it is a proof. The previous extension found our key at these
+    /// seats.
     candidates: u64,
     /// The number of restorations when the extension began.
     restorations: u32,
@@ -147,7 +148,7 @@ impl ExtensionProof {
 
     /// Records that `round` restores the keys at `seats`.
     pub(crate) fn add_restoration(&mut self, round: Arc<Round>, seats: u64) {
-        // The key was missing at these seats, even if that answer came late.
+        // The key was missing at these seats: they are interrupted, even if that answer came late.
         self.interrupted |= seats;
         let restorations = &mut self.restorations;
         restorations.last_round = Some(round);

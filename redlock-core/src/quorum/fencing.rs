@@ -19,7 +19,7 @@ use super::majority;
 pub struct FencingToken(NonZeroU64);
 
 impl FencingToken {
-    /// Makes the token of a counter. Counters begin above zero, so it is never zero.
+    /// Makes the token of a counter. The number is never zero, because counters begin above zero.
     pub(crate) fn new(counter: u64) -> Self {
         Self(NonZeroU64::new(counter).unwrap_or(NonZeroU64::MIN))
     }
@@ -70,8 +70,8 @@ pub(crate) fn hint(clock: &dyn Clock) -> u64 {
 pub(crate) struct TokenChoice {
     /// The number to which the counters of the majority are raised.
     pub(crate) count: u64,
-    /// The seats of the majority whose counters are below `count`. They have to be raised while our key is still there,
-    /// before the lock counts as held.
+    /// The seats of the majority whose counters are below `count`. These counters have to be raised to it while our key
+    /// is still there, before the lock counts as held.
     pub(crate) below: Vec<usize>,
 }
 

@@ -22,8 +22,8 @@ pub(crate) trait LockProtocol: Send + Sync {
     /// Returns the call that restores missing keys.
     fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call;
 
-    /// Returns the call that deletes the keys, if they hold the token. They may live for `until`. `is_lease` is false
-    /// after a failed attempt.
+    /// Returns the call that deletes the keys, if they hold the token. `until` is the longest time for which the keys
+    /// may live. `is_lease` is false after a failed attempt.
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call;
 
     /// Returns the call that deletes the keys of all permits except the `chosen` one.
@@ -31,14 +31,14 @@ pub(crate) trait LockProtocol: Send + Sync {
         self.release_call(token, until, false).without(chosen)
     }
 
-    /// Returns the call that raises the counters to `counter`, if the keys hold the token. Returns `None` for a lock
-    /// without a fencing token.
+    /// Returns the call that raises the fencing counters to `counter`, if the token has the keys. Returns `None` for a
+    /// lock without a fencing token.
     fn confirm_call(&self, _token: &OwnerToken, _counter: u64, _ttl: Duration) -> Option<Call> {
         None
     }
 
-    /// Returns the call that removes the marks of refused attempts, if marks are left. It is sent once the last attempt
-    /// `has_won` or the caller gives up.
+    /// Returns the call that removes the marks of refused attempts, if marks are left. The call is sent once the last
+    /// attempt `has_won` or the caller gives up.
     fn withdraw_call(&self, _has_won: bool) -> Option<Call> {
         None
     }
@@ -48,11 +48,11 @@ pub(crate) trait LockProtocol: Send + Sync {
 
     /// Returns the fencing token that follows from the counters of a majority.
     fn fencing_token_at(&self, count: u64) -> u64 {
-        // The counters are one above the token, so the next reader can take them.
+        // The counters are one above the token, because the next reader takes them as its token.
         count.saturating_sub(1)
     }
 
-    /// Returns the auxiliary keys of the lock. They have to be in the lock's hash slot.
+    /// Returns the auxiliary keys of the lock. Auxiliary keys have to be in the lock's hash slot.
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
         Vec::new()
     }
@@ -73,7 +73,7 @@ pub(crate) trait LockProtocol: Send + Sync {
         self.keys()
     }
 
-    /// Returns the number of permits, if the lock may be any of several permits. Each grant says which permit it is.
+    /// Returns the number of permits, if the lock may be any of several permits. Each grant then names its permit.
     fn permits(&self) -> Option<u16> {
         None
     }
@@ -88,7 +88,8 @@ pub(crate) trait LockProtocol: Send + Sync {
         None
     }
 
-    /// Returns the sets of keys for which a refused caller waits. It can try again once a majority is free of one set.
+    /// Returns the sets of keys for which a refused caller waits. The caller tries again once a majority is free of one
+    /// set.
     fn watched_keys(&self) -> Vec<Resource> {
         vec![self.keys().clone()]
     }
@@ -102,11 +103,12 @@ pub(crate) trait LockProtocol: Send + Sync {
 /// The place of a caller in its line, for the order at the nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinePlace {
-    /// True if the nodes refused this caller, or a caller that was ahead of it.
+    /// True if the nodes refused this caller, or one ahead of it while this caller waited.
     pub(crate) was_refused: bool,
-    /// True if other refused callers wait after this one. They were in the line when the nodes last refused an attempt.
+    /// True if other refused callers wait after this one. Those callers were in the line when the nodes last refused an
+    /// attempt.
     pub(crate) is_followed_by_refused: bool,
-    /// True if the process has just released a permit and may take it again. Its streak is not used up then.
+    /// True if the process just released a permit and may take it again within its streak.
     pub(crate) is_in_streak: bool,
 }
 

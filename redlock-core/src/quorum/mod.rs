@@ -77,8 +77,7 @@ impl Tally {
         self.granted + self.held + self.absent >= majority(self.configured)
     }
 
-    /// True if too few nodes can still vote. Even if every missing vote were a grant or "held", fewer than a majority
-    /// would have voted.
+    /// True if grants and "held" votes together can no longer reach a majority.
     pub(crate) const fn is_unanswered(&self) -> bool {
         self.granted + self.held + self.pending() < majority(self.configured)
     }

@@ -127,12 +127,13 @@ impl Holder {
         self.holding.value == other.holding.value
     }
 
-    /// Returns the time until the keys are on fewer nodes than a majority. An extension of the keys makes it longer.
+    /// Returns the time until the keys are on fewer nodes than a majority. An extension of the keys makes this time
+    /// longer.
     pub fn remaining(&self) -> Remaining {
         self.holding.remaining
     }
 
-    /// Returns the number of nodes that named this holder. It leaves out nodes whose answers came too late.
+    /// Returns the number of nodes that named this holder. Nodes whose answers came too late do not count.
     pub fn votes(&self) -> usize {
         self.votes
     }

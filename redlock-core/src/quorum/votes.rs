@@ -31,7 +31,7 @@ pub(crate) struct Seats {
     pub(crate) voted: u64,
     /// The seats that failed to serve the call.
     pub(crate) failed: u64,
-    /// The seats that the call may have reached. A release has to undo it there.
+    /// The seats that the call may have reached. A release has to undo the call there.
     pub(crate) reached: u64,
 }
 

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// The client notices within this time that a server is back.
+/// The longest pause between attempts to connect. A client notices within this time that a server has returned.
 pub(super) const LONGEST_CONNECT_PAUSE: Duration = Duration::from_secs(1);
-/// The longest first pause before another attempt to connect. Many processes that lost their connections at the same
-/// moment come back spread over this time. All at once they would overflow the server's queue of connections (511).
-/// A connection that finds the queue full is tried again by the host, a second later.
+/// The bound of the first pause. It spreads the attempts of many processes that lost their connections at the same
+/// moment. Together, they would overflow the server's queue of new connections (511 places). A host tries again only
+/// after a second if it finds that queue full.
 const SPREAD: Duration = Duration::from_millis(100);
 
-/// The pauses between attempts to connect. Each is drawn from the time up to a bound. The bound is [`SPREAD`] at
-/// first, and doubles up to [`LONGEST_CONNECT_PAUSE`].
+/// Draws the pauses between attempts to connect. Each pause is random, up to a bound. The bound is [`SPREAD`] at first,
+/// and doubles up to [`LONGEST_CONNECT_PAUSE`].
 pub(super) struct Backoff {
     bound: Duration,
 }
@@ -20,7 +20,7 @@ impl Backoff {
         Self { bound: SPREAD }
     }
 
-    /// The next pause.
+    /// Returns the next pause, and doubles the bound.
     pub(super) fn next(&mut self) -> Duration {
         let pause = self.bound.mul_f64(rand::random_range(0.0..=1.0));
         self.bound = (self.bound * 2).min(LONGEST_CONNECT_PAUSE);

@@ -1,4 +1,4 @@
-//! The reasons why there is no connection, as text for the log and for callers.
+//! Errors of connections, with their texts for callers and for the log.
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io;
@@ -7,18 +7,18 @@ use std::sync::Arc;
 use crate::model::brief::system_words;
 use crate::node::{NodeError, NodeErrorKind};
 
-/// The detail if the server closed the connection.
 pub(super) const CLOSED: &str = "the server closed the connection";
 
-/// The detail if bytes are no reply.
+/// The error detail for an answer outside of the Redis protocol.
 pub(super) const GARBLED: &str = "the server does not speak the Redis protocol";
 
-/// An error for an operation that was never sent.
+/// Returns the error for an operation that stays unsent.
 pub(super) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::NotConnected, detail)
 }
 
-/// The same for an error with which the server answered a step of the handshake.
+/// Turns a server's error during the handshake into the error for unsent operations. A denied login or command keeps
+/// its kind, and other errors become `NotConnected`.
 pub(super) fn rejected(error: NodeError) -> NodeError {
     match error.kind() {
         NodeErrorKind::Denied => error.into_unsent(),
@@ -26,25 +26,25 @@ pub(super) fn rejected(error: NodeError) -> NodeError {
     }
 }
 
-/// An error for operations that may have been sent, on a closed connection.
+/// Returns the error for operations that may have been sent on a connection that is closed now.
 pub(super) fn lost(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::sent(NodeErrorKind::Disconnected, detail)
 }
 
-/// An error for bytes that are no reply.
+/// Returns the error for an answer outside of the Redis protocol.
 pub(super) fn garbled() -> NodeError {
     NodeError::sent(NodeErrorKind::Protocol, GARBLED)
 }
 
-/// The detail if a server has become a replica, and takes no writes.
+/// The error detail for a server that has become a replica, which refuses writes.
 pub(super) const IS_REPLICA: &str = "the server is a replica now";
 
-/// The errors of several servers as one, with the kind of the first that says more than that there is no connection.
+/// Combines the errors of several servers into one. Its kind is the first that says more than `NotConnected`.
 pub(super) fn together(errors: &[(impl Display, NodeError)]) -> NodeError {
     const MOST_NAMED: usize = 3;
     let mut kinds = errors.iter().map(|(_, error)| error.kind());
     let kind = kinds.find(|kind| *kind != NodeErrorKind::NotConnected);
-    // In order, so that the log omits what it says already.
+    // Sort the texts, so that the same errors give the same text. The log then recognizes and omits it.
     let named: BTreeSet<_> = errors
         .iter()
         .map(|(server, error)| format!("{server}: {error}"))
@@ -54,16 +54,16 @@ pub(super) fn together(errors: &[(impl Display, NodeError)]) -> NodeError {
     NodeError::unsent(kind, named.join("; "))
 }
 
-/// Returns the words of the system, or of TLS, for an error.
+/// Returns the text of an I/O error, in the words of the system or of TLS.
 pub(super) fn describe(error: &io::Error) -> String {
     match (error.raw_os_error(), error.kind()) {
-        // Also over TLS, if the server closed the connection without `close_notify`.
+        // TLS reports this kind for a server that closed the connection without `close_notify`.
         (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),
         (Some(_), _) => system_words(error),
         (None, _) => {
             let text = error.to_string();
-            // An expired certificate is named with the present time, and the log leaves a line out only if its text is the
-            // last one.
+            // The text for an expired certificate ends with the current time. Cut the time off, because the log only
+            // omits a line that equals the one before.
             let timeless = text.split(": verification time").next();
             timeless.unwrap_or_default().to_owned()
         }

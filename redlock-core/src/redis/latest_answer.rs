@@ -1,4 +1,4 @@
-//! Questions to several servers, where some may be behind, hang, or be gone.
+//! Asks several servers a question and takes the latest answer. Some of the servers may be outdated, hang or be down.
 
 use std::future::Future;
 use std::time::Duration;
@@ -13,18 +13,18 @@ use crate::node::NodeError;
 use super::address::Server;
 use super::errors::{not_connected, together};
 
-/// An answer of a server, with the number of the last failover that the server knows. Of servers that disagree, the one
-/// with the highest number is right.
+/// A server's answer, with the number of the last failover that the server knows. If servers disagree, the answer with
+/// the highest number is right.
 #[derive(Clone, Copy)]
 pub(super) struct DatedAnswer<T> {
     pub(super) failover: u64,
     pub(super) answer: T,
 }
 
-/// Returns the latest of the answers to `ask`, once they are enough or all servers have answered. All servers are asked at
-/// once, and each has the time `within`.
+/// Asks all `servers` at once, and returns the latest answer. Each server has the time `within`. Returns early once the
+/// answers so far are enough by `is_enough`.
 ///
-/// Dropping the future ends the questions.
+/// Dropping the future cancels the questions.
 pub(super) async fn latest_answer<T, Ask: Future<Output = Result<DatedAnswer<T>, NodeError>>>(
     servers: &[Server],
     ask: impl Fn(Server) -> Ask,
@@ -72,7 +72,7 @@ mod tests {
         answer: "new",
     };
 
-    /// The latest of the answers of as many servers; `None` for a server that hangs.
+    /// Asks a server for each of `answers`, and returns the latest answer. `None` is a server that hangs.
     async fn ask(
         answers: &[Option<Result<DatedAnswer<&'static str>, &'static str>>],
     ) -> Result<&'static str, String> {

@@ -1,9 +1,9 @@
-//! The address ([`RedisAddress`]) and the options ([`RedisOptions`]) of a
-//! [`RedisNode`](crate::RedisNode): a Redis server, or a Redis Cluster, as a node.
+//! Addresses ([`RedisAddress`]) and options ([`RedisOptions`]) of a [`RedisNode`](crate::RedisNode).
 //!
-//! A node connects in the background, on the runtime on which it is started, and connects again if its connection
-//! breaks. Without a runtime it connects on the [`IoThread`](crate::IoThread). While it is not connected, it votes no
-//! at once, so it costs its callers no time. It keeps one connection; a Cluster has one for each master.
+//! A `RedisNode` is a Redis server, or a whole Redis Cluster, that votes as one node. It connects in the background, on
+//! the runtime on which it was started, and reconnects if the connection breaks. A node that was started outside of a
+//! runtime connects on the [`IoThread`](crate::IoThread). A disconnected node votes no at once, so its callers never
+//! wait for it. Each node keeps one connection; a Cluster keeps one for each master.
 //!
 //! # Example: a node, by its URL
 //! ```no_run
@@ -14,12 +14,12 @@
 //! let io = IoThread::start()?;
 //! let address = RedisAddress::parse("redis://10.0.0.1:6379")?;
 //! let node = RedisNode::start("a", address, RedisOptions::default(), &io);
-//! // Without this, an early attempt may find the node not connected.
+//! // Wait for the first connection, because the node votes no until then.
 //! node.wait_until_settled().await;
 //! # Ok(())
 //! # }
 //! ```
-// `server` keeps one server connected, `connection` serves one connection, `cluster` is many servers as one node.
+// `server` keeps a server connected, `connection` serves a connection, `cluster` makes one node of many servers.
 
 #![cfg_attr(
     not(all(feature = "cluster", feature = "sentinel")),
@@ -44,7 +44,7 @@ mod server;
 mod tls;
 mod vetting;
 
-// The whole crate would lengthen rustc's names of other types in the errors of users.
+// Only two types are exported. With the whole crate, rustc would print longer names of other types in users' errors.
 #[doc(no_inline)]
 pub use ::redis::{AsyncConnectionConfig, Client};
 pub use address::RedisAddress;

@@ -1,4 +1,4 @@
-//! A Redis server, or a Redis Cluster, as a node.
+//! [`RedisNode`]: a Redis server, or a whole Redis Cluster, as a node.
 
 use std::sync::Arc;
 
@@ -17,8 +17,9 @@ use super::errors::not_connected;
 use super::options::RedisOptions;
 use super::server::ServerNode;
 
-/// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once all submitted
-/// operations have been sent.
+/// A Redis server, or a whole Redis Cluster, as one node.
+///
+/// Dropping the node ends its drivers once they have sent all submitted operations.
 pub struct RedisNode {
     address: Arc<RedisAddress>,
     service: Service,
@@ -31,11 +32,13 @@ enum Service {
 }
 
 impl RedisNode {
-    /// Starts a driver for the server at `address` on the present runtime, and begins to connect. Without a
-    /// runtime the driver is on `io`, and so are those of the masters of a Cluster. When the runtime ends, the driver
-    /// goes on there. Returns at once; see [`wait_until_settled`](Self::wait_until_settled).
+    /// Starts a node for `address`, and begins to connect. Returns at once; see
+    /// [`wait_until_settled`](Self::wait_until_settled).
     ///
-    /// The restart check does not cover the masters of a Cluster: of `options.checked_set` they have the prefix of keys,
+    /// The driver runs on the current runtime, or on `io` if there is none. When that runtime ends, the driver moves to
+    /// `io`. The drivers of a Cluster's masters always run on `io`.
+    ///
+    /// The restart check does not cover a Cluster. For a Cluster, only the key prefix of `options.checked_set` counts,
     /// and `options.trust_aof` has no effect.
     pub fn start(
         name: impl Into<Arc<str>>,
@@ -44,7 +47,7 @@ impl RedisNode {
         io: &IoThread,
     ) -> Self {
         let name = name.into();
-        // The append-only file of a promoted replica lacks the writes that the replica lacked.
+        // A promoted replica may lack writes, and then its append-only file lacks them too.
         options.trust_aof &= !address.fails_over();
         let options = options.within_bounds();
         let address = Arc::new(address);
@@ -58,8 +61,8 @@ impl RedisNode {
         Self { address, service }
     }
 
-    /// Waits until the first attempt to connect has succeeded or failed, and, in a checked set, until it
-    /// is known whether the node votes.
+    /// Waits until the first attempt to connect has succeeded or failed. In a checked set, also waits until the restart
+    /// check has decided if the node votes.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -71,12 +74,12 @@ impl RedisNode {
         }
     }
 
-    /// The node's address.
+    /// Returns the address of the node.
     pub fn address(&self) -> &RedisAddress {
         &self.address
     }
 
-    /// True if both are one Cluster, by what is known: they have a master in common.
+    /// True if both nodes are known to be one Cluster, because their maps have a master in common.
     pub fn is_same_cluster(&self, other: &Self) -> bool {
         match (&self.service, &other.service) {
             #[cfg(feature = "cluster")]
@@ -101,7 +104,7 @@ impl Node for RedisNode {
 
     fn submit(&self, submission: Submission) {
         if is_forked() {
-            // The connection is the parent's, and so is a lock that would be released.
+            // The connection and its locks belong to the parent process, so a fork must leave them alone.
             return submission.answer(Answer::Failed(not_connected(FORKED)));
         }
         self.service().submit(submission);

@@ -1,6 +1,6 @@
 //! Files with passwords, certificates and keys.
 //!
-//! No error shows the content, nor the path: it may be the secret in place of the name of its file.
+//! Errors show neither content nor path, because users may write the secret itself in place of the path.
 
 use std::fmt::Display;
 use std::fs;
@@ -9,9 +9,9 @@ use std::path::Path;
 use crate::model::brief::system_words;
 use crate::model::invalid::Invalid;
 
-/// The content of the file at `path`, the value of `setting`.
+/// Reads the file at `path`, which is the value of `setting`.
 pub(super) fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
-    // Opening a pipe would wait for its other end.
+    // Refuse pipes, because opening one waits for its other end.
     match path.metadata() {
         Ok(it) if !it.is_file() => Err(unusable(setting, "it is a directory or a pipe")),
         Ok(_) => fs::read(path).map_err(|error| unusable(setting, system_words(&error))),
@@ -19,19 +19,19 @@ pub(super) fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
     }
 }
 
-/// The error for a file that cannot be used.
+/// Returns the error for an unusable file, for the reason `what`.
 pub(super) fn unusable(setting: &str, what: impl Display) -> Invalid {
     Invalid::new(format!(
         "`{setting}` cannot be used: {what}; write the path of a file"
     ))
 }
 
-/// The password in the file, without a line break at its end.
+/// Reads the password in the file, and drops a line break at its end.
 pub(super) fn password(path: &Path) -> Result<String, Invalid> {
     let text = String::from_utf8(read("password_file", path)?);
-    let text = text.map_err(|_| unusable("password_file", "it has bytes that are no text"))?;
+    let text = text.map_err(|_| unusable("password_file", "its content is not UTF-8 text"))?;
     match text.trim_end_matches(['\r', '\n']) {
-        "" => Err(unusable("password_file", "there is no text in it")),
+        "" => Err(unusable("password_file", "it is empty")),
         password => Ok(password.to_owned()),
     }
 }

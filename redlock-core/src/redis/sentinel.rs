@@ -1,10 +1,10 @@
-//! The master that sentinels name.
+//! Finds the master that sentinels name.
 //!
-//! All sentinels are asked at once, so a sentinel that hangs delays nothing. The newest answer counts, by the sentinels'
-//! *configuration epoch*, the number of the failover. A majority of the sentinels votes for a failover, but at first only
-//! its leader knows that it succeeded. The others learn it from the leader, up to two seconds later. So one sentinel is
-//! believed against all others if it names a newer master, and the [`Floor`] remembers its answer. The sentinels alone
-//! are not believed: the server that they name has to say that it is a master.
+//! All sentinels are asked at once, so a sentinel that hangs delays nothing. Each answer has a *configuration epoch*,
+//! the number of the last failover, and the highest epoch counts. A majority of the sentinels votes for a failover, but
+//! at first only its leader knows that it succeeded. The leader tells the others, up to two seconds later. So a single
+//! sentinel that names a newer master is believed against all others, and the [`Floor`] remembers its answer. The word
+//! of sentinels is not enough: the server that they name must say that it is a master.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,15 +32,15 @@ use super::connection::open::Opened;
 use super::latest_answer::{DatedAnswer, latest_answer};
 use super::vetting::{ServerFacts, pairs};
 
-/// The pause after each answer of a sentinel to a connected node.
+/// The pause between an answer of a sentinel and the next question to it, while the node is connected.
 const PAUSE_BETWEEN_QUESTIONS: Duration = Duration::from_millis(500);
 
-/// A time after which sentinels agree: each tells the others every two seconds what it knows.
+/// A time after which all sentinels agree, because each of them shares its knowledge every two seconds.
 const AGREED_AFTER: Duration = Duration::from_secs(10);
 
-/// Finds the present master, and what completes once a newer failover has made another server the master.
+/// Finds the current master. Also returns a future that completes once a newer failover has replaced the master.
 ///
-/// Dropping the futures closes the connections to sentinels.
+/// Dropping the futures closes their connections to sentinels.
 pub(super) async fn master(
     of: &Sentinel,
     inbox: &Arc<Inbox>,
@@ -63,22 +63,21 @@ pub(super) async fn master(
     Ok((master, Box::pin(replaced)))
 }
 
-/// Remembers the latest answer of all sentinels. It outlives connections: so whichever sentinels answer, a node that has
-/// left a deposed master never goes back to that master.
+/// Remembers the latest answer that any sentinel has given. The floor outlives connections. So a node never returns to
+/// a deposed master, even if only outdated sentinels answer.
 #[derive(Default)]
 pub(super) struct Floor {
     latest: Option<DatedAnswer<Server>>,
-    /// The sentinels that gave an older answer, each with the time of its first one.
+    /// Sentinels that gave an older answer, each with the moment of the first one.
     older: BTreeMap<String, Instant>,
-    /// The sentinels whose answers were older for [`AGREED_AFTER`].
+    /// Sentinels whose answers have been older for [`AGREED_AFTER`].
     forgetful: BTreeSet<String>,
 }
 
 impl Floor {
-    /// Adds the answer of one `of` so many sentinels. Returns a text for the log when the sentinel is found forgetful.
+    /// Records an answer of the sentinel `by`, one of `of`. Returns a text for the log if it proves `by` forgetful.
     ///
-    /// If all sentinels are forgetful, their group was set up again, and its epochs have begun again. Then the floor is
-    /// dropped.
+    /// If all sentinels are forgetful, their group was set up again with new epochs. Then the floor is dropped.
     fn add(
         &mut self,
         told: &DatedAnswer<Server>,
@@ -109,7 +108,7 @@ impl Floor {
     }
 }
 
-/// The sentinels as one node sees them.
+/// Asks the sentinels on behalf of one node.
 struct SentinelGroup {
     of: Sentinel,
     inbox: Arc<Inbox>,
@@ -118,8 +117,8 @@ struct SentinelGroup {
 }
 
 impl SentinelGroup {
-    /// Asks all sentinels for the latest answer. If no answer of a majority reaches the floor, the others are waited for.
-    /// If theirs do not either, the floor is the answer.
+    /// Asks all sentinels, and returns the latest answer, or the floor if the floor is newer. Returns early once a
+    /// majority has answered and one answer reaches the floor.
     async fn latest(&self) -> Result<DatedAnswer<Server>, NodeError> {
         let (sentinels, within) = (&self.of.sentinels, self.inbox.options.connect_timeout / 2);
         let ask = async |sentinel| self.ask(&sentinel, &mut None).await;
@@ -134,14 +133,14 @@ impl SentinelGroup {
         Ok(self.floor.lock().latest.clone().unwrap_or(told))
     }
 
-    /// Asks a sentinel until the latest answer has another failover and another server than `present`. Returns the reason
-    /// to leave that server.
+    /// Asks a sentinel again and again, until the floor has another failover and another server than `present`. Returns
+    /// the reason to leave the present server.
     async fn follow(&self, sentinel: &Server, present: &DatedAnswer<Server>) -> NodeError {
         let mut kept = None;
         loop {
             let asked = self.ask(sentinel, &mut kept);
             let within = self.inbox.options.connect_timeout / 2;
-            // The connection stays also if no sentinel answers.
+            // Stay with the master if the sentinel is silent.
             let _ = self.inbox.time.timeout(within, asked).await;
             let latest = self.floor.lock().latest.clone();
             if let Some(it) = latest
@@ -160,8 +159,8 @@ impl SentinelGroup {
         kept: &mut Option<Opened>,
     ) -> Result<DatedAnswer<Server>, NodeError> {
         let of = &self.of;
-        // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
-        // sentinel that knows better. In the other order the old address would win.
+        // Ask for the epoch first. If the master moves between the two answers, its new address gets the old epoch, and
+        // a sentinel that knows the new epoch wins. In the other order, the old address would win with the new epoch.
         let mut questions = Pipeline::new();
         for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
             questions.cmd("SENTINEL").arg(what).arg(&of.master);
@@ -174,7 +173,7 @@ impl SentinelGroup {
         };
         let unknown = || not_connected(format!("it knows no address of `{}`", of.master));
         let answer = server(place, &of.of_master).ok_or_else(unknown)?;
-        // Zero if the sentinel's ACL hides it.
+        // The epoch is zero if the sentinel's ACL hides it.
         let failover = about.get("config-epoch").and_then(|it| it.parse().ok());
         let failover = failover.unwrap_or(0);
         let told = DatedAnswer { failover, answer };
@@ -224,7 +223,7 @@ mod tests {
         }
     }
 
-    /// The answers of three sentinels, and what a floor makes of them.
+    /// Three sentinels, and the floor that records their answers.
     struct Group {
         floor: Floor,
         sentinels: Vec<Server>,
@@ -241,7 +240,7 @@ mod tests {
             }
         }
 
-        /// One of the sentinels names the server at a port. Returns the port that counts then, and the log's text.
+        /// Records that the sentinel `by` names the server at `port`. Returns the floor's port and a text for the log.
         fn hear(&mut self, by: usize, failover: u64, port: u16) -> (Option<u16>, Option<String>) {
             let (answer, of) = (master().at(None, port).unwrap(), self.sentinels.len());
             let by = &self.sentinels[by];
@@ -263,7 +262,7 @@ mod tests {
             assert_eq!(group.hear(1, 4, 7001).0, Some(7002));
             assert_eq!(group.hear(2, 4, 7001).0, Some(7002));
         }
-        // The same failover by another name of the server, and the next failover.
+        // First the same failover with another name of the server, then the next failover.
         assert_eq!(group.hear(0, 5, 7003), (Some(7003), None));
         assert_eq!(group.hear(1, 6, 7001), (Some(7001), None));
     }
@@ -273,7 +272,7 @@ mod tests {
         let mut group = Group::new();
         group.hear(0, 5, 7001);
         let rounds = (AGREED_AFTER.as_millis() / PAUSE_BETWEEN_QUESTIONS.as_millis()) as usize;
-        // A sentinel that still knows it is believed once more.
+        // In the last round one sentinel still knows the failover, so the time starts again.
         for round in 0..=rounds {
             group.now += PAUSE_BETWEEN_QUESTIONS;
             let says = if round == rounds { 5 } else { 0 };

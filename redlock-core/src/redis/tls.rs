@@ -1,7 +1,7 @@
-//! TLS by rustls, with the certificates of the present files. No error shows a file's content.
+//! TLS by rustls, with certificates from files that are read at each connection. Errors never show a file's content.
 //!
-//! Files are read and certificates parsed on the library's threads: the system's hundreds take milliseconds, in which the
-//! application's timers would stand still. There is no way to switch the verification off.
+//! Files are read and certificates parsed on the library's threads. The system has hundreds of certificates, and
+//! parsing them would stop the application's timers for milliseconds. Verification cannot be switched off.
 
 use std::io;
 use std::path::Path;
@@ -23,10 +23,10 @@ use crate::model::invalid::Invalid;
 use super::options::TlsOptions;
 use super::secret_file::{read, unusable};
 
-/// The CAs of the system, once some of them could be read.
+/// The CAs of the system. Stored once some of them could be read.
 static SYSTEM: Mutex<Option<Arc<RootCertStore>>> = Mutex::new(None);
 
-/// Opens TLS to the server `host` over `socket`.
+/// Opens a TLS connection to the server `host` over `socket`.
 pub(super) async fn connect(
     options: Arc<TlsOptions>,
     host: &str,
@@ -39,7 +39,7 @@ pub(super) async fn connect(
     TlsConnector::from(config).connect(name, socket).await
 }
 
-/// Returns what rustls has to know, by the files as they are now.
+/// Builds the configuration of rustls from the current content of the files.
 pub(super) fn config(options: &TlsOptions) -> Result<Arc<ClientConfig>, Invalid> {
     let roots = match &options.ca {
         Some(path) => {
@@ -56,13 +56,19 @@ pub(super) fn config(options: &TlsOptions) -> Result<Arc<ClientConfig>, Invalid>
     let provider = provider.unwrap_or_else(|| Arc::new(ring::default_provider()));
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let useless = |error| Invalid::new(format!("the process's cryptography is no use: {error}"));
-    let config = config.map_err(useless)?.with_root_certificates(roots);
+    let unusable_provider = |error| {
+        Invalid::new(format!(
+            "the process's default cryptography does not work for TLS: {error}"
+        ))
+    };
+    let config = config
+        .map_err(unusable_provider)?
+        .with_root_certificates(roots);
     let config = match (&options.certificate, &options.key) {
         (None, None) => config.with_no_client_auth(),
         (Some(certificate), Some(key)) => {
             let key = PrivateKeyDer::from_pem_slice(&read("tls_key", key)?)
-                .map_err(|_| unusable("tls_key", "there is no private key in it, as PEM"))?;
+                .map_err(|_| unusable("tls_key", "it has no private key in PEM format"))?;
             let shown = certificates("tls_cert", certificate)?;
             let config = config.with_client_auth_cert(shown, key);
             config.map_err(|error| unusable("tls_key", error))?
@@ -74,7 +80,7 @@ pub(super) fn config(options: &TlsOptions) -> Result<Arc<ClientConfig>, Invalid>
     Ok(Arc::new(config))
 }
 
-/// Returns the CAs of the system. A certificate that makes no sense takes none of the others away.
+/// Returns the CAs of the system. Certificates that cannot be parsed are skipped.
 fn system() -> Result<Arc<RootCertStore>, Invalid> {
     let mut system = SYSTEM.lock();
     if let Some(roots) = &*system {
@@ -92,15 +98,15 @@ fn system() -> Result<Arc<RootCertStore>, Invalid> {
     Ok(Arc::clone(system.insert(Arc::new(roots))))
 }
 
-/// Returns the certificates of a file. rustls takes one without any as well.
+/// Returns the certificates of a file. Fails if there are none, because rustls would accept an empty list.
 fn certificates(setting: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Invalid> {
     let pem = read(setting, path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let found = found.ok().filter(|found| !found.is_empty());
-    found.ok_or_else(|| unusable(setting, "there is no certificate in it, as PEM"))
+    found.ok_or_else(|| unusable(setting, "it has no certificate in PEM format"))
 }
 
-/// True if one side did not take the other's certificate. Another try fails too, as with a wrong password.
+/// True if one side rejected the other's certificate. Retrying fails too, as with a wrong password.
 pub(super) fn is_about_certificates(error: &io::Error) -> bool {
     let error = error.get_ref().and_then(|it| it.downcast_ref());
     match error {
@@ -120,11 +126,11 @@ pub(super) fn is_about_certificates(error: &io::Error) -> bool {
     }
 }
 
-/// Makes a user's own client. The crate takes the process's provider of cryptography for TLS, and rustls panics if there
-/// is none, so `ring` is provided unless the application has chosen.
+/// Opens a client of the `redis` crate. For TLS, the crate uses the process's default cryptography, and rustls panics
+/// if there is none. So `ring` is installed unless the application has chosen its own.
 pub(super) fn client(info: ConnectionInfo) -> RedisResult<Client> {
     if CryptoProvider::get_default().is_none() {
-        // An error means that another thread was faster, and then there is a provider too.
+        // An error means that another thread has installed a provider at the same moment.
         let _ = ring::default_provider().install_default();
     }
     Client::open(info)

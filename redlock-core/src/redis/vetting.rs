@@ -1,4 +1,4 @@
-//! Vetting: the facts that a server tells of itself, and the rules by which a lock may rely on it.
+//! Vetting: decides if a lock may rely on a server, by facts that the server reports about itself.
 
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 use super::errors::{IS_REPLICA, lost};
 use super::options::{RedisOptions, Vetting};
 
-/// The fault of a server that hides `INFO`, if the restart check has to tell it from its replicas.
+/// The fault of a server that hides `INFO` although it may fail over. The restart check recognizes a promoted replica
+/// only by its `run_id`, which is in `INFO`.
 pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
                                            not noticed; allow `+info` in its ACL";
 
-/// The facts that a server tells of itself, as lines of `name:value`.
+/// Facts that a server reports about itself, as lines of `name:value`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerFacts(String);
 
@@ -23,7 +24,7 @@ impl ServerFacts {
         facts
     }
 
-    /// Adds what a server answered: lines, or names and values. Of two facts with one name, the first counts.
+    /// Adds the facts in an answer: lines of text, or names and values. The first value of a name counts.
     pub(super) fn add(&mut self, answer: &Value) {
         if let Value::Text(lines) = answer {
             self.0.extend([&String::from_utf8_lossy(lines), "\n"]);
@@ -39,7 +40,7 @@ impl ServerFacts {
         lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
     }
 
-    /// The id of the server's process; `None` if `INFO` is hidden.
+    /// Returns the id of the server's process, or `None` if the server hides `INFO`.
     pub(super) fn run_id(&self) -> Option<&str> {
         self.get("run_id")
     }
@@ -48,7 +49,7 @@ impl ServerFacts {
         self.get("role").is_some_and(|role| role != "master")
     }
 
-    /// The reasons why a lock cannot rely on a server that is the whole node, and that no other server replaces.
+    /// Returns the faults of a server on which a lock relies alone, because the node has no failover.
     pub(super) fn faults_alone(&self, trusts_aof: bool) -> Vec<String> {
         let mut faults = Vec::new();
         if self.is_replica() {
@@ -59,7 +60,7 @@ impl ServerFacts {
             ));
         }
         if self.get("cluster_enabled") == Some("1") {
-            // Beside a pool that is the Cluster, it would be a second vote of the same server.
+            // The server would vote twice if another pool is its Cluster.
             let part = "is one server of a Redis Cluster, which has only a part of the keys; write redis+cluster:// in \
                         its URL";
             faults.push(part.into());
@@ -80,7 +81,7 @@ impl ServerFacts {
         faults
     }
 
-    /// The reason why the server may drop locks early, if there is one.
+    /// Returns the fault of a server that may evict keys, and locks with them.
     pub(super) fn eviction(&self) -> Option<String> {
         let policy = self.get("maxmemory_policy")?;
         let is_limited = self.get("maxmemory").is_some_and(|it| it != "0");
@@ -93,10 +94,10 @@ impl ServerFacts {
     }
 }
 
-/// The role of a server in its node. It decides what a lock may rely on, at each connection and at each heartbeat.
+/// The role of a server in its node. It selects the rules for each connection and each heartbeat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerRole {
-    /// The server is the whole node, and no other server replaces it.
+    /// The server is the whole node. No other server replaces it.
     Alone,
     /// Sentinels name the server as their master.
     NamedMaster,
@@ -105,8 +106,8 @@ pub(super) enum ServerRole {
 }
 
 impl ServerRole {
-    /// Refuses a server that a lock cannot rely on, for `others` or by its own facts. Returns the reasons for the log if
-    /// the node's options only warn.
+    /// Vets a server by its `facts` and by `others`, faults that are already known. A faulty server is refused with an
+    /// error. If the options only warn, returns the faults for the log instead.
     pub(super) fn judge(
         self,
         pool: &str,
@@ -118,7 +119,7 @@ impl ServerRole {
         if self == Self::Alone {
             faults.extend(facts.faults_alone(options.trust_aof));
         } else if facts.is_replica() {
-            // Not refused: this server is being promoted, or another one is.
+            // A failover is under way: this error is temporary, and the driver connects again.
             return Err(lost(IS_REPLICA));
         }
         if faults.is_empty() {
@@ -132,14 +133,14 @@ impl ServerRole {
     }
 }
 
-/// True if an error means that the server keeps a command from this client: its ACL forbids the command, or the server
-/// knows it by another name or not at all. `LOADING` and its like mean that the server may answer later.
+/// True if `error` means that this client can never run the command. Its ACL forbids the command, or the server has
+/// renamed or disabled it. `LOADING` and similar errors are temporary, so they return false.
 pub(super) fn is_hidden(error: &[u8]) -> bool {
     error.starts_with(b"NOPERM") || !was_not_run(error)
 }
 
-/// Refuses a server without `SET … NX … GET`, whatever the [`Vetting`]. A Valkey began with the
-/// version 7.2.
+/// Refuses a server that is too old for `SET … NX … GET`, even if the [`Vetting`] only warns. Every Valkey is new
+/// enough, because its versions begin at 7.2.
 pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
     let major = version.split('.').next().and_then(|it| it.parse().ok());
     match major {
@@ -151,7 +152,7 @@ pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
     }
 }
 
-/// The names and values of a flat list.
+/// Returns the pairs of names and values in a flat list.
 pub(super) fn pairs(value: &Value) -> impl Iterator<Item = (&[u8], &[u8])> {
     let words = match value {
         Value::List(words) => &words[..],

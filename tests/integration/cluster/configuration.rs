@@ -62,7 +62,7 @@ async fn a_cluster_is_a_pool_beside_others_and_no_two() {
     let text = refusal(Config::new().pool("a", cluster[0].url())).await;
     assert!(text.contains("write redis+cluster://"), "{text}");
     let text = refusal(Config::new().pool("a", format!("redis+cluster://{}", b.addr()))).await;
-    assert!(text.contains("no part of a Redis Cluster"), "{text}");
+    assert!(text.contains("not part of a Redis Cluster"), "{text}");
 }
 
 #[tokio::test]

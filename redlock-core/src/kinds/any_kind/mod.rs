@@ -18,7 +18,7 @@ pub(crate) fn peek(keys: &Resource) -> Call {
     Call::new(&PEEK, Effect::Looks, keys, read_peek)
 }
 
-/// Builds the call that takes `keys` from the holders with the tokens `lost`. The reply names the others.
+/// Builds the call that takes `keys` from the holders with the tokens `lost`. The reply names the remaining holders.
 pub(crate) fn force_release(keys: &Resource, lost: &BTreeSet<Box<[u8]>>) -> Call {
     let lost = lost.iter().map(|token| Argument::bytes(token));
     Call::new(&FORCE_RELEASE, Effect::Looks, keys, read_holders).with(lost)

@@ -9,7 +9,7 @@ use crate::node::value::Value;
 pub(crate) static PEEK: Script =
     Script::whole("peek", include_str!("peek.lua"), peek).shaped("key+", "");
 
-/// Takes a lock away from some of its holders. Operators use it; clients that lock do not.
+/// Takes a lock away from some of its holders. Operators use this script, and clients that lock do not.
 pub(crate) static FORCE_RELEASE: Script = Script::whole(
     "force-release",
     include_str!("force_release.lua"),

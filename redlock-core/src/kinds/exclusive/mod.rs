@@ -1,4 +1,4 @@
-//! The plain lock: a single holder of one key, or of several at once.
+//! The plain lock, fenced or not: a single holder of one key, or of several.
 
 pub(crate) mod scripts;
 #[cfg(test)]
@@ -36,7 +36,7 @@ impl Exclusive {
         }
     }
 
-    /// Returns the protocol of a plain lock on `keys`. It has no fencing token.
+    /// Returns the protocol of a plain lock on `keys`. This lock has no fencing token.
     pub(crate) fn plain(keys: Resource) -> Self {
         Self {
             keys,
@@ -153,8 +153,8 @@ pub(super) fn read_taken(value: Value) -> Option<Vote> {
     }
 }
 
-/// Reads the reply of a script that extends or releases. It is 1 for done, -1 for a missing key, and 0 or a value for
-/// another holder's key.
+/// Reads the reply of a script that extends or releases. The reply is 1 for done, -1 for a missing key, and 0 or a
+/// value for another holder's key.
 pub(super) fn read_done(value: Value) -> Option<Vote> {
     match value {
         Value::Int(1) => Some(Vote::GRANTED),

@@ -63,8 +63,8 @@ pub(crate) static MANY: Script = Script::loaded(
 )
 .shaped("lock+", "token+ [ taken ttl ]");
 
-/// The most bytes of a foreign value in an answer of [`MANY`]. It is one more than the longest token has, so that no
-/// cut value looks like a token.
+/// The most bytes of a foreign value in an answer of [`MANY`]. The bound is above the longest token, so that a value
+/// that was cut never looks like a token.
 const MAX_ANSWER_BYTES: usize = token::LONGEST_TOKEN + 1;
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {

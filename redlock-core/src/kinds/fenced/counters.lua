@@ -1,4 +1,4 @@
--- Declares `counted` in a call with counters. Other calls skip it, because a declaration costs as much as a command.
+-- Declares `counted` in a call with counters. Other calls skip this, because it costs as much as a command.
 --   KEYS  the counters from `first` to `last`; then the node's marker if it is to be checked
 local counted
 if first then

@@ -1,4 +1,4 @@
-//! Fencing counters. Nodes keep them next to the keys of locks.
+//! Fencing counters, which nodes keep next to the keys of locks.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use crate::quorum::fencing::{COUNTER_IDLE, HINT_WINDOW};
 /// The prefix of the keys of fencing counters, after `redlock:`.
 pub(super) const COUNTERS: &[u8] = b"fence:";
 
-/// The bound of counters. Each is lower, because a double does not count reliably beyond it.
+/// The bound of counters. Every counter is lower, because a double does not count reliably beyond this number.
 const TOO_LARGE: i64 = (1 << 53) - 1;
 
 /// The keys of the fencing counters of a lock.

@@ -34,12 +34,12 @@ pub(super) const INTENTS: &[u8] = b"intent:";
 /// The prefix of the keys that say whether readers go first, after `redlock:`.
 pub(super) const TURNS: &[u8] = b"turn:";
 
-/// Harmless calls of the commands that only these scripts need, on the key `key`: Lua, with commas between.
+/// Harmless calls of the commands that only these scripts need, on the key `key`. The text is a list in Lua.
 pub(crate) const COMMANDS: &str = include_str!("commands.lua");
 
 /// The parts that a reader's lock and a writer's lock have in common.
 struct SharedLock {
-    /// The plain lock on the same key. It has the keys and the counters, and a writer's calls.
+    /// The plain lock on the same key. Its keys and counters serve readers too, and its calls serve writers.
     lock: Exclusive,
     /// The keys of the readers' entries, the writer's intent and the refused readers.
     auxiliary: [Arc<[u8]>; 3],
@@ -54,7 +54,8 @@ pub(crate) struct Reader {
     shared: SharedLock,
     /// True if nodes may have refused this reader, or one of its client ahead of it.
     was_refused: AtomicBool,
-    /// True if other refused readers of the client wait after this one. The readers' turn lasts until they are in too.
+    /// True if other refused readers of the client wait after this one. The readers' turn lasts until these readers are
+    /// in too.
     is_followed_by_refused: AtomicBool,
 }
 
@@ -138,7 +139,8 @@ impl SharedLock {
         }
     }
 
-    /// Builds a release with the first `count` auxiliary keys. It removes the client's token from the last one.
+    /// Builds a release with the first `count` auxiliary keys. The release removes the client's token from the last of
+    /// them.
     fn leave(&self, token: &OwnerToken, until: Duration, count: usize) -> Call {
         let client = self.client.as_ref().map(Argument::token);
         let count = if client.is_some() { count } else { 1 };

@@ -19,15 +19,15 @@ use crate::quorum::majority;
 /// The prefix of the keys that remember runs, after `redlock:`.
 pub(super) const RUNS: &[u8] = b"once:";
 
-/// Returns the time for which a run is remembered, counted from its beginning. It is nine tenths of the period, so that
-/// a clock that ticks a little early finds the record gone.
+/// Returns the time for which a run is remembered, counted from its beginning. The time is nine tenths of the period,
+/// so that a clock that ticks a little early finds the record gone.
 pub(crate) fn remembered_for(period: Duration) -> Duration {
     period.saturating_sub(period / 10)
 }
 
 /// Returns the key of the run record for the lock on `keys`, with the key prefix `prefix`. If the lock has several
-/// names, the key contains a digest of all names. Each name follows its length there, so two locks never share a
-/// record.
+/// names, the key contains a digest of all names. In the digest each name follows its length, so two locks never share
+/// a record.
 pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
     let first = keys.names().next().unwrap_or_default();
     let mut kind = RUNS.to_vec();
@@ -42,7 +42,7 @@ pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
     Resource::all([auxiliary_key(first, prefix, &kind)])
 }
 
-/// Returns the key of the run record. It has to be in the hash slot of the lock on `keys`.
+/// Returns the key of the run record, which has to be in the hash slot of the lock on `keys`.
 pub(crate) fn record_key(keys: &Resource, prefix: &[u8]) -> AuxiliaryKeys {
     AuxiliaryKeys {
         keys: run_key(keys, prefix),
@@ -91,7 +91,7 @@ pub(crate) fn remember(key: &Resource, record: &RunRecord<'_>) -> Call {
 
 /// Returns the run that a majority remembers, by the nodes' answers about its key. `period` is that of the caller's
 /// job. A failed or silent node counts as a node that remembers nothing. So does a node whose record has more time left
-/// than a run of this period can have. Its clock was set back, or the run had a longer period.
+/// than a run of this period can have. The node's clock was set back, or the run had a longer period.
 pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<LastRun> {
     let longest = remembered_for(period);
     let holdings = answers.iter().flatten().filter_map(Vote::holding);

@@ -75,14 +75,14 @@ impl Goal {
 pub(crate) struct Round {
     call: Call,
     state: Mutex<RoundState>,
-    /// The clock, and the moment after which a grant is late. Without it, every grant is in time.
+    /// The clock, and the moment after which a grant is late. Without a deadline, every grant is in time.
     straggler_deadline: OnceLock<(Arc<dyn Clock>, Moment)>,
 }
 
 struct RoundState {
     votes: RoundVotes,
     goal: Goal,
-    /// The waker of the caller in [`Round::decided`]. It is called when the goal is met.
+    /// The waker of the caller in [`Round::decided`], which is called when the goal is met.
     waiting: Option<Waker>,
 }
 
@@ -135,17 +135,17 @@ impl Round {
         caught("a node", || node.submit(submission));
     }
 
-    /// Sets the moment `until` after which grants are late. It is called when an attempt has ended, won or not, so
-    /// grants that arrived before the call are in time.
+    /// Sets the moment `until` after which grants are late. An attempt sets this deadline when it has ended, won or
+    /// not, so all earlier grants are in time.
     pub(crate) fn set_straggler_deadline(&self, clock: Arc<dyn Clock>, until: Moment) {
         let _ = self.straggler_deadline.set((clock, until));
     }
 
-    /// Waits until the goal is met. There is no time limit; the caller sets one.
+    /// Waits until the goal is met. The caller has to set a time limit.
     pub(crate) fn decided(&self) -> impl Future<Output = ()> + '_ {
         poll_fn(|context| {
-            // Declared before the guard, so that it is dropped after the mutex is unlocked. It may be the last handle
-            // of its task.
+            // This variable is declared before the guard, so that the waker is dropped after the mutex is unlocked. The
+            // waker may be the last handle of its task.
             let mut _replaced = None;
             let mut state = self.state.lock();
             if state.goal.is_met(&state.votes) {

@@ -1,4 +1,4 @@
-//! The address of a node and its login, from a URL.
+//! The address of a node and its login, parsed from a URL.
 
 mod server;
 
@@ -18,25 +18,25 @@ use super::secret_file::password;
 #[derive(Clone, Debug)]
 pub struct RedisAddress(pub(super) Target);
 
-/// The kind of Redis at an address.
+/// The kind of Redis service at an address.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     /// One server.
     Server(Server),
     /// The master that the sentinels name.
     Sentinel(Sentinel),
-    /// A Redis Cluster. Each of these servers knows all of it.
+    /// A Redis Cluster, by some of its servers. Each of them knows the whole Cluster.
     Cluster(Vec<Server>),
 }
 
 /// A master that may move, and the sentinels that know its address.
 #[derive(Clone, Debug)]
 pub(super) struct Sentinel {
-    /// At least one sentinel, with the login for sentinels.
+    /// One sentinel or more, with the login for sentinels.
     pub(super) sentinels: Vec<Server>,
     /// The master's name among the sentinels.
     pub(super) master: String,
-    /// The master as a server, with its login and TLS, at the place of a sentinel.
+    /// The master's login and TLS, at the address of a sentinel. A master that a sentinel names gets them.
     pub(super) of_master: Server,
 }
 
@@ -49,10 +49,10 @@ impl RedisAddress {
     ///   TLS to all of them;
     /// * `redis+cluster://[user[:password]@]host[:port],…`, `rediss+cluster` for TLS.
     ///
-    /// A user without a password logs in with an empty one.
+    /// A user without a password logs in with an empty password.
     ///
     /// # Errors
-    /// [`Invalid`], without the password, if the URL has another scheme or another parameter, or cannot be understood.
+    /// [`Invalid`] if the URL cannot be parsed, or has another scheme or parameter. The error shows no password.
     pub fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or_default();
         let lacks = |feature| {
@@ -73,8 +73,8 @@ impl RedisAddress {
         }))
     }
 
-    /// The server of a user's own client, with the client's login, database and TLS. `config` may bring a provider of
-    /// credentials; its timeouts, limits and push sender are not used.
+    /// Returns the address of a user's own client, with its login, database and TLS. `config` may bring a provider of
+    /// credentials. Its timeouts, limits and push sender are ignored.
     ///
     /// # Errors
     /// [`Invalid`] if the client's kind of address is unknown.
@@ -90,7 +90,8 @@ impl RedisAddress {
         config: Option<AsyncConnectionConfig>,
     ) -> Result<Self, Invalid> {
         let info = client.get_connection_info().clone();
-        // A limit that is ever reached would change the order of commands, and none can be taken away.
+        // Make the concurrency limit unreachable. A limit would change the order of commands, and the crate cannot
+        // remove one.
         let config = config.map(|config| config.set_concurrency_limit(usize::MAX));
         let server = Server::new(info, config.unwrap_or_default());
         let unknown = || Invalid::new("the client's kind of address is not supported");
@@ -99,12 +100,11 @@ impl RedisAddress {
         )))
     }
 
-    /// The same address, with TLS verified by `options`. All files are read, so that faults in them are
-    /// known before the first connection.
+    /// Returns this address, with TLS verified by `options`. Reads all files, to find their faults before it connects.
     ///
     /// # Errors
-    /// [`Invalid`] with the file's setting and its fault, never with its content; also if there are options but
-    /// no TLS.
+    /// [`Invalid`] if a file cannot be used, or if the address has no TLS although there are options. The error names
+    /// the setting and the fault, and never shows a file's content.
     pub fn with_tls(mut self, options: TlsOptions) -> Result<Self, Invalid> {
         if options == TlsOptions::default() {
             return Ok(self);
@@ -124,11 +124,10 @@ impl RedisAddress {
         Ok(self)
     }
 
-    /// The same address, with the password in a file, which is read again at each connection. Under sentinels it is the
-    /// master's.
+    /// Returns this address with a password file, read at each connection. Under sentinels, it is for the master.
     ///
     /// # Errors
-    /// [`Invalid`] with the fault of the file, never with its content; also if the URL has a password.
+    /// [`Invalid`], without the file's content, if the file cannot be used or the URL has a password too.
     pub fn with_password_file(mut self, path: &Path) -> Result<Self, Invalid> {
         password(path)?;
         let servers = match &mut self.0 {
@@ -139,7 +138,8 @@ impl RedisAddress {
             let login = server.info()?;
             let own = login.redis_settings().password().unwrap_or_default();
             if !own.is_empty() {
-                let text = "the URL has a password beside `password_file`; leave one of them out";
+                let text =
+                    "the URL has a password, and `password_file` is set too; leave one of them out";
                 return Err(Invalid::new(text));
             }
             server.password_file = Some(path.into());
@@ -166,7 +166,7 @@ impl RedisAddress {
     }
 }
 
-/// The error shows no piece of the URL: a host cannot be told from a piece of a password with a `#` or a `/` in it.
+/// Returns the error for an invalid URL. Shows no part of the URL, because a supposed host may belong to a password.
 fn not_a_url() -> Invalid {
     Invalid::new(
         "this is not a node's URL (one pool is one node); write redis://[[user]:password@]host:port[/db], rediss://host:port, \
@@ -175,7 +175,7 @@ fn not_a_url() -> Invalid {
     )
 }
 
-/// The parts of `[user[:password]@]host[:port],…/path?query`. The login ends with its `@`.
+/// Splits `[user[:password]@]host[:port],…/path?query` into login, path, query, and hosts. The login ends with its `@`.
 fn several(rest: &str) -> ([&str; 3], Vec<&str>) {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (login, rest) = rest.split_at(rest.rfind('@').map_or(0, |at| at + 1));
@@ -183,12 +183,12 @@ fn several(rest: &str) -> ([&str; 3], Vec<&str>) {
     ([login, path, query], hosts.split(',').collect())
 }
 
-/// The parameters of a URL that has none, for [`check_query`].
+/// The `known` of [`check_query`] for a URL without parameters.
 const NO_PARAMETERS: &str = "none for this kind of URL";
 
-/// Refuses a query with another parameter than those that `known` names, or with one of them twice.
+/// Refuses a query with a parameter that is unknown or occurs twice. `known` names the allowed parameters.
 fn check_query(query: &str, known: &str) -> Result<(), Invalid> {
-    // No other name is shown: it may be a piece of a password.
+    // Show only these names, because any other name may be a part of a password.
     const SHOWN_NAMES: &str = "`db` `user` `pass` `password` `protocol` `sentinel_login`";
     let mut left = known.to_owned();
     for part in query.split('&').filter(|_| !query.is_empty()) {
@@ -235,12 +235,12 @@ fn sentinel(redis: &str, rest: &str) -> Result<Sentinel, Invalid> {
     })
 }
 
-/// Without users and databases: two pools with the same server are one node.
+/// Shows only the servers: pools with one server are one node, whatever their users and databases.
 impl fmt::Display for RedisAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |servers: &[Server]| {
             let mut servers: Vec<_> = servers.iter().map(Server::to_string).collect();
-            // In an order that does not depend on the URL.
+            // Sort the servers, so that their order in the URL has no effect.
             servers.sort();
             servers.join(", ")
         };

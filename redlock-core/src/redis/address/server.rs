@@ -1,4 +1,4 @@
-//! One server and its login.
+//! A server, with its address and login.
 
 use std::fmt;
 use std::path::Path;
@@ -16,46 +16,46 @@ use crate::redis::secret_file::password;
 /// The longest host name in bytes: the limit of the domain name system.
 const LONGEST_HOST: usize = 255;
 
-/// The places in the queue of a connection. It never fills: a full queue would change the order of commands.
+/// So many places that a connection's queue never fills. A full queue would change the order of commands.
 const PLACES: usize = 1 << 24;
 
 /// The code that opens the connections to a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::redis) enum Opener {
-    /// This library, for a URL.
+    /// The library itself, for a URL.
     Library,
-    /// The crate, for a user's own client. It gets one address at a time.
+    /// The crate, for a user's own client. The crate gets one address at a time.
     Crate,
-    /// The crate, at all addresses that the user's own resolver gives it.
+    /// The crate, for a user's own client with a resolver. The resolver gives it all addresses.
     CrateAndResolver,
 }
 
-/// One server, with all that the crate has to know to connect to it. `Debug` and `Display` show the address only.
+/// A server, with everything that the crate needs to connect to it. `Debug` and `Display` show the address only.
 #[derive(Clone)]
 pub(in crate::redis) struct Server {
     info: Arc<ConnectionInfo>,
     pub(in crate::redis) config: Arc<AsyncConnectionConfig>,
     pub(in crate::redis) opener: Opener,
-    /// Read at each connection.
+    /// The file with the password, which is read at each connection.
     pub(in crate::redis) password_file: Option<Arc<Path>>,
     /// The user's own certificates, if there are any.
     pub(in crate::redis) tls: Arc<TlsOptions>,
 }
 
 impl Server {
-    /// The server at a URL of the crate's.
+    /// Parses a URL of a single server, in the crate's syntax.
     pub(super) fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or_default();
-        // By the standard, `redis://user:12#34@host` is a host called `user`.
+        // Refuse a `#`: by the standard, `redis://user:12#34@host` is a host called `user`.
         let behind = rest.find(['/', '?', '#']).map_or("", |at| &rest[at..]);
         let is_socket = scheme.ends_with("unix");
         if behind.contains('#') || !is_socket && behind.contains('@') {
             return Err(Invalid::new(
-                "the URL has a `#`, or an `@` behind its host; write `@`, `/`, `?` and `#` in a user or \
+                "the URL has a `#`, or an `@` after its host; write `@`, `/`, `?` and `#` in a user or \
                  a password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
             ));
         }
-        // A socket has no host, so a login there would be passed over.
+        // A socket has no host, so the crate would ignore a login there.
         let is_whole = !is_socket || rest.starts_with('/');
         let info = url.into_connection_info().ok().filter(|_| is_whole);
         let info = info.ok_or_else(|| why_no_url(rest))?;
@@ -64,14 +64,14 @@ impl Server {
         check_query(rest.split_once('?').map_or("", |(_, query)| query), known)?;
         let mut settings = info.redis_settings().clone();
         if settings.username().is_some() && settings.password().is_none() {
-            // Without a password the crate would log in as `default`.
+            // Set an empty password, because the crate would otherwise log in as `default`.
             settings = settings.set_password("");
         }
         let info = info.set_redis_settings(settings);
         Self::new(info, AsyncConnectionConfig::new()).ok_or_else(not_a_url)
     }
 
-    /// `None` for a kind of address that this library does not support, and for what cannot be a host.
+    /// Creates a server. Returns `None` for an unsupported kind of address, and for an invalid host.
     pub(super) fn new(info: ConnectionInfo, config: AsyncConnectionConfig) -> Option<Self> {
         let settings = info.redis_settings().clone().set_skip_set_lib_name();
         let settings = settings.set_protocol(ProtocolVersion::RESP3);
@@ -96,7 +96,7 @@ impl Server {
         }
     }
 
-    /// The server of a user's own client. The crate shows in `Debug` only that its user has set a resolver of names.
+    /// Marks the server as one of a user's own client. Only the crate's `Debug` shows if the user has set a resolver.
     pub(super) fn of_a_client(mut self) -> Self {
         let has_none = format!("{:?}", self.config).contains("dns_resolver: \"not set\"");
         self.opener = if has_none {
@@ -107,9 +107,10 @@ impl Server {
         self
     }
 
-    /// The server at another address, with the same login and TLS, and, without a `host`, the same host. `None` if that
-    /// cannot be a host: another server may have named it, and it appears in the log and in errors, so it must not contain
-    /// other text.
+    /// Returns the server at another address, with the same login and TLS. Without a `host`, the host stays too.
+    ///
+    /// Returns `None` for an invalid host. The host may come from another server, and appears in the log and in errors,
+    /// so it must not contain other text.
     pub(in crate::redis) fn at(&self, host: Option<&str>, port: u16) -> Option<Self> {
         let mut address = self.info.addr().clone();
         let (ConnectionAddr::Tcp(place, number)
@@ -135,7 +136,7 @@ impl Server {
         matches!(self.info.addr(), ConnectionAddr::TcpTls { .. })
     }
 
-    /// The user who logs in.
+    /// Returns the user who logs in.
     pub(in crate::redis) fn user(&self) -> &str {
         let settings = self.info.redis_settings();
         settings.username().unwrap_or("default")
@@ -145,7 +146,7 @@ impl Server {
         self.info.addr()
     }
 
-    /// Returns all that the crate has to know to connect, with the password of the present file.
+    /// Returns everything that the crate needs to connect, with the password that is now in the file.
     pub(in crate::redis) fn info(&self) -> Result<ConnectionInfo, Invalid> {
         let mut info = ConnectionInfo::clone(&self.info);
         if let Some(path) = &self.password_file {
@@ -156,7 +157,7 @@ impl Server {
     }
 }
 
-/// Returns the error for a URL that the crate does not take, with the text after its scheme.
+/// Returns the error for a URL that the crate rejects. `rest` is the text after the scheme.
 fn why_no_url(rest: &str) -> Invalid {
     let host = rest.rsplit('@').next().and_then(|it| it.strip_prefix('['));
     match host.and_then(|host| host.split_once(']')) {
@@ -168,7 +169,7 @@ fn why_no_url(rest: &str) -> Invalid {
     }
 }
 
-/// Two values with the same address are equal.
+/// Servers are equal if their addresses are equal.
 impl PartialEq for Server {
     fn eq(&self, other: &Self) -> bool {
         self.info.addr() == other.info.addr()

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The one server that `url` names.
+/// Returns the server that `url` names.
 pub(in crate::redis) fn server(url: &str) -> Server {
     match RedisAddress::parse(url).unwrap().0 {
         Target::Server(server) => server,
@@ -161,7 +161,7 @@ fn a_user_without_a_password_has_an_empty_one_in_any_url() {
             assert_eq!(settings.password(), login.map(|_| ""), "{url}");
         }
     }
-    // The login of a user's own client is the user's.
+    // A user's own client keeps its login as it is.
     let client = Client::open("redis://me@h").unwrap();
     let mut address = RedisAddress::of_client(&client, None).unwrap();
     let info = address.servers()[0].info().unwrap();
@@ -176,7 +176,7 @@ fn a_password_beside_a_password_file_is_refused() {
     assert!(with_file("redis://me@h").is_ok());
     let text = with_file("redis://me:s3cret@h").unwrap_err().to_string();
     std::fs::remove_file(&path).unwrap();
-    assert!(text.contains("beside `password_file`"), "{text}");
+    assert!(text.contains("`password_file` is set too"), "{text}");
 }
 
 #[cfg(not(feature = "tls"))]

@@ -1,4 +1,4 @@
-//! The slots of each master.
+//! The map of a Cluster: its masters, and the slots of each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,23 +9,24 @@ use crate::redis::address::Server;
 use crate::redis::errors::together;
 use crate::redis::server::ServerNode;
 
-/// One master, as a node of its own.
+/// A master of the Cluster, with its own driver and connection.
 pub(super) struct Shard {
     pub(super) server: Server,
     pub(super) node: ServerNode,
 }
 
-/// The map as one server of the Cluster told it last. Empty until the map is known.
+/// The latest map that a server of the Cluster has reported. Empty until the map is known.
 #[derive(Default)]
 pub(super) struct SlotMap {
-    /// The last of neighbouring slots, and their master, by the first slot.
+    /// Ranges of slots. The key is the first slot of a range; the value is the last slot and the master.
     pub(super) ranges: BTreeMap<u16, (u16, Arc<Shard>)>,
-    /// The masters by the Cluster's own names for them, which do not depend on addresses.
+    /// The masters by their ids in the Cluster, because one master may have several addresses.
     pub(super) shards: BTreeMap<String, Arc<Shard>>,
 }
 
 impl SlotMap {
-    /// The master of the call's slot. A slot without a known master goes to any: that one says so, and owes a release.
+    /// Returns the master of the call's slot. If no master is known to have the slot, returns any master. That master
+    /// rejects the call, and keeps a release as an owed release.
     pub(super) fn owner(&self, call: &Call) -> Option<&Arc<Shard>> {
         self.owner_of(slot_of(call.first_key()))
     }
@@ -63,10 +64,10 @@ impl Shard {
         matches!(self.node.inbox.status(), NodeStatus::Voting)
     }
 
-    /// True if the connection leads to this master, which is called `server` now. Servers of a Cluster may call a master
-    /// by different addresses: some use a host name, and a seed uses the address at which it was asked. Two connections to
-    /// one server would have two orders of calls, so the first one stays for as long as it stands. Later another server
-    /// may have its address.
+    /// True if the connection leads to the master that the new map calls `server`. Servers of a Cluster may use
+    /// different addresses for one master: some use a host name, and a seed uses the address at which it was asked. The
+    /// first connection to a master is kept while it lasts, because two connections would have two orders of calls.
+    /// After a reconnect only the address counts, because another server may have it by now.
     pub(super) fn leads_to(&self, server: &Server) -> bool {
         self.server == *server || self.votes() && !self.node.inbox.has_reconnected()
     }

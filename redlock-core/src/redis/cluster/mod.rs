@@ -1,7 +1,7 @@
 //! A Redis Cluster as one node.
 //!
-//! The *map* ([`map`]) says which master has which slot. If a master does not serve a call, or says nothing, the *topology
-//! refresh* learns the map anew.
+//! The *map* ([`map`]) says which master has which slot. The *topology refresh* learns the map again if a master does
+//! not serve a call, or falls silent.
 #![doc = include_str!("one_vote.md")]
 
 mod map;
@@ -35,13 +35,13 @@ use super::server::ServerNode;
 use map::{Shard, SlotMap};
 use view::Range;
 
-/// The interval at which the map is learned without a reason.
+/// The longest time between two refreshes of the map.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 
-/// The servers that are asked at once for one map.
+/// The number of servers that are asked at once for the map.
 const SERVERS_ASKED: usize = 3;
 
-/// The handle. Dropping it ends the drivers, once all submitted operations have been sent.
+/// A Redis Cluster as one node. Dropping it ends its drivers once they have sent all submitted operations.
 pub(super) struct Cluster {
     shared: Arc<ClusterShared>,
     refresh: AbortHandle,
@@ -52,20 +52,20 @@ struct ClusterShared {
     seeds: Vec<Server>,
     options: RedisOptions,
     io: IoThread,
-    /// Replaced as a whole, only on the I/O thread.
+    /// The current map. Only the I/O thread replaces it, and always as a whole.
     map: RwLock<Arc<SlotMap>>,
-    /// The reason why there is no map.
+    /// The reason why the map is unknown.
     no_map_reason: Mutex<NodeError>,
-    /// Masters that are no longer on the map and may still owe releases.
+    /// Masters that have left the map, but may still owe releases.
     retired: Mutex<Vec<Arc<Shard>>>,
-    /// Closed when the first attempt to learn the map is over.
+    /// A semaphore that is closed once the first attempt to learn the map is over.
     settled: Semaphore,
-    /// The figures of all masters. Trouble wakes the topology refresh: the map may be wrong.
+    /// The figures of all masters. Their `trouble` wakes the topology refresh, because the map may be wrong.
     metrics: Arc<NodeMetrics>,
 }
 
 impl Cluster {
-    /// Begins to learn the masters' addresses from one of `seeds`, and to connect to them.
+    /// Starts to learn the map from `seeds`, and to connect to the masters in it.
     pub(super) fn start(
         name: &Arc<str>,
         seeds: Vec<Server>,
@@ -89,7 +89,7 @@ impl Cluster {
     }
 
     pub(super) async fn wait_until_settled(&self) {
-        // Nobody gets a permit.
+        // The semaphore has no permits, so this waits until it is closed.
         let _closed = self.shared.settled.acquire().await;
         for shard in self.shared.map().shards.values() {
             shard.node.inbox.wait_until_settled().await;
@@ -102,7 +102,7 @@ impl Cluster {
     }
 }
 
-/// The restart check does not cover the masters, so the epoch stays zero.
+/// The epoch stays zero, because the restart check leaves out the masters of a Cluster.
 impl Node for Cluster {
     fn name(&self) -> &str {
         &self.shared.name
@@ -117,15 +117,15 @@ impl Node for Cluster {
         if let Some(shard) = map.owner(submission.call()) {
             return shard.node.inbox.submit(submission);
         }
-        // Nothing was ever acquired by this node, so there is nothing to release.
+        // A node that never had a map has granted nothing, so a release has nothing to undo.
         let why = self.shared.no_map_reason.lock().clone();
         self.shared.metrics.record_failed(&why, 1);
         submission.answer(Answer::Failed(why));
     }
 
-    /// True if no master has anything left to do.
+    /// True if every master is drained, including retired ones.
     fn drained(&self) -> bool {
-        // Locked, so that no release is on its way between masters.
+        // The mutex keeps owed releases from moving between masters during the check.
         let retired = self.shared.retired.lock();
         let map = self.shared.map();
         let mut shards = map.shards.values().chain(&*retired);
@@ -139,7 +139,7 @@ impl Node for Cluster {
 
     fn watch(&self, watch: Watch) {
         let map = self.shared.map();
-        // Without a master the watch is dropped, which reports that.
+        // If the map is empty, the watch is dropped, which reports `Unknown` to its caller.
         if let Some(shard) = map.owner_of(slot_of_all(watch.keys())) {
             shard.node.inbox.watch(watch);
         }
@@ -173,7 +173,7 @@ impl ClusterShared {
         Arc::clone(&self.map.read())
     }
 
-    /// The topology refresh: learns the map again and again. After a panic it starts again with a pause.
+    /// Runs the topology refresh, which learns the map again and again. If it panics, it starts again after a pause.
     async fn refresh(self: Arc<Self>) {
         loop {
             unless_it_panics("a Cluster's topology refresh", self.learn_always()).await;
@@ -184,7 +184,7 @@ impl ClusterShared {
     async fn learn_always(&self) {
         let (mut backoff, mut known, mut logged) = (Backoff::new(), 0, String::new());
         loop {
-            // In any order: seeds that are gone, and masters that were replaced, are not always the first.
+            // Ask in random order. Otherwise servers that are gone or replaced could always come first.
             let map = self.map();
             let masters = map.shards.values().map(|it| &it.server);
             let mut servers: Vec<_> = masters.chain(&self.seeds).cloned().collect();
@@ -213,10 +213,10 @@ impl ClusterShared {
                 }
             }
             self.settled.close();
-            // There is a pause behind each map, however much is wrong.
+            // Pause after each map, even if there is more trouble already.
             sleep(backoff.next()).await;
             let since = Instant::now();
-            // Masters that do not vote, and releases that are owed, are trouble at least once a second.
+            // A master that does not vote or owes releases reports trouble at least once a second.
             let _ = timeout(REFRESH_INTERVAL, self.metrics.trouble.notified()).await;
             if since.elapsed() >= LONGEST_CONNECT_PAUSE {
                 backoff = Backoff::new();
@@ -224,7 +224,7 @@ impl ClusterShared {
         }
     }
 
-    /// Replaces the map: new masters get connections, and masters without slots are retired.
+    /// Replaces the map. Connects to new masters, and retires masters that have left the map.
     async fn apply(&self, ranges: Vec<Range>) {
         let old = self.map();
         let mut new = SlotMap::default();
@@ -240,7 +240,7 @@ impl ClusterShared {
         let gone = old.shards.values().filter(|it| !stays(it));
         let gone: Vec<_> = gone.cloned().collect();
         for shard in &gone {
-            // An old master is cut off now: it could still grant a lock that its successor has granted too.
+            // Cut an old master off now: it could still grant a lock that its successor has granted too.
             shard.node.cut_off().await;
         }
         self.retired.lock().extend(gone);
@@ -258,8 +258,7 @@ impl ClusterShared {
         Arc::new(Shard { server, node })
     }
 
-    /// Hands releases that masters owe without having their slots to the present masters, and forgets retired masters
-    /// that owe nothing.
+    /// Moves owed releases to the masters that now have their slots. Then forgets retired masters that owe no release.
     fn deliver_owed(&self) {
         let map = self.map();
         let mut retired = self.retired.lock();
@@ -271,7 +270,7 @@ impl ClusterShared {
                 }
             }
         }
-        // A caller that still has an old map may submit one more release.
+        // Keep a retired master while a caller has an old map: that caller may still submit a release.
         retired.retain(|shard| Arc::strong_count(shard) > 1 || !shard.node.inbox.drained());
     }
 }

@@ -1,4 +1,4 @@
-//! Masters that come and go, at addresses without a server.
+//! Tests with masters that come and go, at addresses without a server.
 
 mod view;
 
@@ -15,7 +15,7 @@ use crate::node::hash_slot::{SLOTS, slot_of};
 use crate::redis::address;
 use crate::redis::node::RedisNode;
 
-/// A Cluster that learns nothing by itself.
+/// Starts a Cluster and stops its topology refresh, so that only the test changes the map.
 async fn cluster(seed: u16) -> Cluster {
     let io = IoThread::start().expect("a thread");
     let seeds = vec![server(seed)];
@@ -40,7 +40,7 @@ fn range(first: u16, last: u16, port: u16) -> Range {
     }
 }
 
-/// One master for all slots.
+/// Returns the ranges of a Cluster with one master for all slots.
 fn all(port: u16) -> Vec<Range> {
     vec![range(0, SLOTS - 1, port)]
 }
@@ -65,7 +65,7 @@ async fn what_finds_no_master_is_counted_and_says_why() {
     assert!(why.contains("127.0.0.1:1"), "{why}");
 }
 
-/// Also if no master has the slot in between.
+/// Moves the release also after a time in which no master has the slot.
 #[tokio::test]
 async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
     let cluster = cluster(1).await;
@@ -84,7 +84,7 @@ async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
         .apply(vec![before(), range(slot, SLOTS - 1, 2)])
         .await;
     assert_eq!(who(), [false, true]);
-    // No master has the slot.
+    // The slot has lost its master.
     shared.apply(vec![before()]).await;
     assert_eq!(who(), [true]);
     assert!(!cluster.drained());
@@ -93,7 +93,7 @@ async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
     assert!(!cluster.drained());
 }
 
-/// Answers one asker: the master of all slots is at a port without a server.
+/// Answers one client: all slots belong to a master at a dead port.
 async fn name_a_dead_master(mut asker: TcpStream) {
     let mut question = [0; 1024];
     while let Ok(length @ 1..) = asker.read(&mut question).await {
@@ -117,7 +117,7 @@ async fn a_dead_master_has_the_topology_asked_for_within_a_second() {
     for _ in 0..40 {
         let (stream, _) = seed.accept().await.expect("a question");
         asked.push(Instant::now());
-        // The master's driver reports its failures by another clock, so the test reports a failure in its place.
+        // The master's driver reports failures by another clock, so the test reports one in its place.
         cluster
             .shared
             .metrics
@@ -128,7 +128,7 @@ async fn a_dead_master_has_the_topology_asked_for_within_a_second() {
     assert_eq!(cluster.shared.map().shards.len(), 1);
     let mut pauses = asked.windows(2).map(|it| it[1] - it[0]);
     assert!(pauses.all(|it| it <= LONGEST_CONNECT_PAUSE + Duration::from_millis(1)));
-    // Pauses that did not grow would be 100 ms at most.
+    // Pauses of constant length would be 100 ms at most.
     assert!(asked[39] - asked[0] > Duration::from_secs(9));
 }
 

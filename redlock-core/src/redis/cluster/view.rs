@@ -1,4 +1,4 @@
-//! A server's view of its Cluster: `CLUSTER INFO` and `CLUSTER SLOTS`.
+//! Reads a server's view of its Cluster, from `CLUSTER INFO` and `CLUSTER SLOTS`.
 
 use ::redis::pipe;
 
@@ -11,20 +11,20 @@ use crate::redis::errors::{not_connected, rejected};
 use crate::redis::latest_answer::DatedAnswer;
 use crate::redis::vetting::{ServerFacts, refused_server};
 
-/// Neighbouring slots, both ends included.
+/// A range of slots of one master, both ends included.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) first: u16,
     pub(super) last: u16,
     pub(super) master: Server,
-    /// The Cluster's own name of the master.
+    /// The id of the master in the Cluster.
     pub(super) id: String,
 }
 
 /// The slots of each master, with the epoch of the Cluster.
 type ClusterView = DatedAnswer<Vec<Range>>;
 
-/// Asks `server` for its view, on a connection of its own.
+/// Asks `server` for its view, on a new connection.
 ///
 /// Dropping the future closes the socket.
 pub(super) async fn ask_for_view(server: Server, io: &IoThread) -> Result<ClusterView, NodeError> {
@@ -37,31 +37,32 @@ pub(super) async fn ask_for_view(server: Server, io: &IoThread) -> Result<Cluste
     )
 }
 
-/// Returns the slots of each master, with the epoch of the Cluster, which increases with each failover.
+/// Reads the slots of each master, and the epoch of the Cluster, which increases with each failover.
 pub(super) fn read(answers: &[Value], asked: &Server) -> Result<ClusterView, NodeError> {
     let slots = match answers {
         [_, Value::List(slots)] => &slots[..],
         [_, Value::Error(error)] if error.ends_with(b"cluster support disabled") => {
-            let detail = "it is no part of a Redis Cluster; write redis:// in the pool's URL";
+            let detail = "it is not part of a Redis Cluster; write redis:// in the pool's URL";
             return Err(refused_server(detail));
         }
         [_, Value::Error(error)] => return Err(rejected(NodeError::server(error))),
         _ => &[],
     };
-    // A master without a reachable address does not hide the others.
+    // Skip a master whose address is unusable, but keep the others.
     let answer: Vec<_> = slots.iter().filter_map(|it| range(it, asked)).collect();
     if answer.is_empty() {
-        let detail = "it has joined no Cluster, or one without slots";
+        let detail = "it has not joined a Cluster, or its Cluster has no slots";
         return Err(not_connected(detail));
     }
     let info = ServerFacts::of(&answers[0]);
     let epoch = info.get("cluster_current_epoch");
-    // Zero if the ACL hides it: the first server is believed then.
+    // The epoch is zero if the ACL hides it. Then the first answer is believed.
     let failover = epoch.and_then(|it| it.parse().ok()).unwrap_or(0);
     Ok(DatedAnswer { failover, answer })
 }
 
-/// `[first, last, [host, port, id, …], …]`, without a host if it is that of the server that was asked. Login and TLS are those of the server that was asked.
+/// Reads the entry `[first, last, [host, port, id, …], …]`. The master gets the login and TLS of the server that was
+/// `asked`. If the entry has no host, the master gets the host of that server too.
 fn range(entry: &Value, asked: &Server) -> Option<Range> {
     let Value::List(entry) = entry else {
         return None;

@@ -1,4 +1,4 @@
-//! One connection, from its first call to its end.
+//! Serves a connection, from its first call to its end.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -26,50 +26,50 @@ use super::handshake::ask_for_facts;
 use super::pipeline::{CommandPipeline, Purpose};
 use super::watches::Watches;
 
-/// The most operations that a lone caller has under way on one node. It has just submitted two, and the slowest node may
-/// not have answered the two before, because the caller went on at a majority.
+/// The most operations that a lone caller has in flight on one node. It has just submitted two. The two before them may
+/// be unanswered, because the caller continued at a majority and this node may be the slowest.
 const QUIET: usize = 4;
 
 /// The pause before owed releases are sent again on the same connection.
 const OWED_PAUSE: Duration = Duration::from_secs(1);
 
-/// A server counts as dead only if it was suspect for this long: after a standstill of this process, the crate's task
-/// reads meanwhile what the server has answered.
+/// The shortest time for which a server is suspect before it counts as dead. After this process has stood still, the
+/// crate's task needs this time to read the answers that have arrived.
 const TO_READ: Duration = Duration::from_millis(20);
 
-/// The shortest time that timers of tokio tell apart.
+/// The resolution of tokio's timers.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
-/// Serves a connection: the driver's part while it has one. It is no task of its own.
+/// Serves a connection, as a part of the driver's task.
 pub(in crate::redis) struct Actor<'a> {
     pipe: CommandPipeline,
     check: &'a mut ServerCheck,
     watches: Watches,
     role: ServerRole,
-    /// The reasons that were logged why a lock cannot rely on the server.
+    /// The faults of the server that were logged last.
     warned: Option<String>,
-    /// The questions of a heartbeat: about the server, or anything if it does not answer `INFO`.
+    /// The commands of a heartbeat: questions about the server, or `TIME` if the server hides `INFO`.
     heartbeat: Pipeline,
     heartbeat_at: Instant,
-    /// The moment at which owed releases are sent again; `None` if this connection owes nothing.
+    /// The moment to send owed releases again, if this connection owes any.
     retry_at: Option<Instant>,
-    /// The last batch from the inbox. Its memory is used again.
+    /// The last batch from the inbox, kept to reuse its memory.
     batch: Batch,
-    /// The number of operations answered since the inbox was last told.
+    /// The number of operations answered since the last report to the inbox.
     answered: usize,
-    /// True if more submissions are likely: the next write waits once for them.
+    /// True if more submissions are likely. Then the actor yields once before the next write, to batch them.
     is_busy: bool,
     error_streaks: ErrorStreaks,
     is_suspect: bool,
-    /// True if an acquisition was lost with an earlier connection.
+    /// True if an earlier connection ended before it answered some acquisition.
     has_lost: bool,
 }
 
-/// Completes once the server is no longer the node's, with the reason.
+/// Completes, with the reason, once the node has to leave this server for another one.
 pub(in crate::redis) type Replaced = Pin<Box<dyn Future<Output = NodeError> + Send>>;
 
 impl<'a> Actor<'a> {
-    /// Opens the inbox. The restart check's question goes first, then the owed releases, then everything else.
+    /// Opens the inbox for a new connection. Sends the restart check's question first, and then owed releases.
     pub(in crate::redis) fn new(
         connected: Connected,
         inbox: &Arc<Inbox>,
@@ -85,7 +85,7 @@ impl<'a> Actor<'a> {
         let now = inbox.time.now();
         let quarantine = check.begin_connection(greeting.facts.run_id());
         inbox.open(quarantine, greeting.mend);
-        // A slot may go away, and one call for keys of several slots would be refused.
+        // Masters of a Cluster get single calls: they refuse keys of several slots, and any slot may move away.
         let joins = greeting.joins && role != ServerRole::ClusterMaster;
         let mut pipe = CommandPipeline::new(connected.opened, extras, inbox, joins);
         check.send_check(None, &mut pipe);
@@ -117,8 +117,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Serves the connection until it breaks, another server is the node's, or the node was dropped and everything is
-    /// answered.
+    /// Serves the connection until it breaks or `replaced` completes. Returns `Ok` once a dropped node is drained.
     pub(in crate::redis) async fn serve(mut self, mut replaced: Replaced) -> Result<(), NodeError> {
         let ended = poll_fn(|context| match self.step(context) {
             Poll::Pending => replaced.as_mut().poll(context).map(Err),
@@ -151,7 +150,7 @@ impl<'a> Actor<'a> {
         Poll::Pending
     }
 
-    /// Sends what callers submitted.
+    /// Sends the operations that callers have submitted.
     fn send_submitted(&mut self) {
         let answered = std::mem::take(&mut self.answered);
         let (pipe, batch) = (&mut self.pipe, &mut self.batch);
@@ -170,15 +169,14 @@ impl<'a> Actor<'a> {
         pipe.send();
     }
 
-    /// True if the actor yields once before it takes operations from the inbox: more are likely, and go in the same
-    /// write.
+    /// True if the actor must yield once before the next batch: more operations are likely, and share its write.
     fn waits_for_callers(&mut self) -> bool {
         let others_go_first = self.is_busy && self.pipe.inbox.has_queued();
         self.is_busy &= !others_go_first;
         others_go_first
     }
 
-    /// Handles an answer of the server.
+    /// Handles an answer of the server, according to its purpose.
     fn handle_answer(&mut self, purpose: Purpose, value: Value) -> Result<(), NodeError> {
         let pipe = &mut self.pipe;
         match purpose {
@@ -187,12 +185,12 @@ impl<'a> Actor<'a> {
                 self.watches.record_answer(&names, &value, pipe);
                 return Ok(());
             }
-            // A refusal ends the connection, and does not count as an answer.
+            // A verdict that refuses the server ends the connection here, before the answer is counted.
             Purpose::Check(asked) => self.check.apply_answer(asked, &value, pipe)?,
             Purpose::Heartbeat => self.vet_again(&value)?,
             Purpose::Several(calls) => self.deliver_several(calls, value),
-            // The server was restarted, or its scripts were flushed. A release whose script was not run is sent
-            // with its text, and so runs for the first time.
+            // The server was restarted, or its scripts were flushed, so this script has not run. Send a release again,
+            // with the text of its script. It then runs for the first time.
             Purpose::Call(queued) if is_error(&value, "NOSCRIPT") => {
                 pipe.load_scripts();
                 if queued.call().is_release() {
@@ -209,7 +207,7 @@ impl<'a> Actor<'a> {
         Ok(())
     }
 
-    /// Delivers the server's replies to calls that were made by one.
+    /// Delivers the replies to calls that were sent as one call.
     fn deliver_several(&mut self, mut calls: Vec<QueuedCall>, value: Value) {
         let (replies, error) = match self.pipe.replies(calls.len(), value) {
             Ok(replies) => (replies, garbled()),
@@ -229,7 +227,7 @@ impl<'a> Actor<'a> {
 
     /// Delivers the server's reply to a caller.
     fn deliver(&mut self, queued: QueuedCall, value: Value) {
-        // The call set nothing because the node's marker is gone, or shows a quarantine.
+        // The call has set nothing, because the node's marker is gone or shows a quarantine.
         if is_error(&value, "NOMARKER") {
             self.check.check_at_once(&mut self.pipe);
         }
@@ -247,14 +245,14 @@ impl<'a> Actor<'a> {
         }
         if self.has_lost && call.is_release() {
             let is_released = matches!(call.vote(answer.clone()), Vote::Granted { .. });
-            if inbox.is_still_owed(&queued, is_released) {
+            if inbox.owe_if_lost(&queued, is_released) {
                 self.retry_owed();
             }
         }
         queued.answer(answer);
     }
 
-    /// Tells a caller that the server did not serve the call. A release is owed.
+    /// Answers a call with `error`. A release becomes an owed release.
     fn fail_call(&mut self, queued: QueuedCall, error: &NodeError) {
         let inbox = Arc::clone(&self.pipe.inbox);
         if queued.call().is_release() {
@@ -288,18 +286,18 @@ impl<'a> Actor<'a> {
         self.pipe.inbox.fail_unserved(queued, error);
     }
 
-    /// Sends the owed releases again after a pause. All of them share one moment.
+    /// Schedules the owed releases to be sent again after a pause. All of them are sent at one moment.
     fn retry_owed(&mut self) {
         let at = *self.retry_at.get_or_insert(self.pipe.heard + OWED_PAUSE);
         self.pipe.ring_by(at);
     }
 
-    /// Refuses a server on which a lock cannot rely any more, or logs the reasons.
+    /// Vets the server again by the answer to a heartbeat. Refuses it with an error, or logs faults that are new.
     fn vet_again(&mut self, value: &Value) -> Result<(), NodeError> {
         let (pool, options) = (&self.pipe.inbox.log.pool, &self.pipe.inbox.options);
         let mut facts = ServerFacts::default();
         let answers = match value {
-            // Several answers, each with names and values, or lines.
+            // With `trust_aof` the heartbeat asks several questions, so the answer is a list of answers.
             Value::List(answers) if options.trust_aof => &answers[..],
             answer => std::slice::from_ref(answer),
         };
@@ -316,7 +314,7 @@ impl<'a> Actor<'a> {
         Ok(())
     }
 
-    /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.
+    /// Records an answer and its latency. The latency ends when the answer was read, to save a look at the clock.
     fn record_answer_time(&self) {
         let after = self.pipe.heard.saturating_duration_since(self.pipe.since);
         let inbox = &self.pipe.inbox;
@@ -327,7 +325,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Sends all that is due, and sets the alarm for the next moment.
+    /// Sends everything that is due, and sets the alarm for the next due moment.
     fn run_due(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         while self.pipe.alarm.as_mut().poll(context).is_ready() {
             let pipe = &mut self.pipe;
@@ -358,7 +356,8 @@ impl<'a> Actor<'a> {
         Ok(())
     }
 
-    /// Returns the moment until which overdue answers are awaited. `None` if every answer has come.
+    /// Makes the node suspect if an answer is overdue, and fails if the server counts as dead. Returns the moment to
+    /// look again, or `None` if every answer has come.
     fn check_patience(&mut self, now: Instant) -> Result<Option<Instant>, NodeError> {
         let (inbox, options) = (&self.pipe.inbox, &self.pipe.inbox.options);
         let Some(waited) = self.pipe.waited(now) else {
@@ -384,10 +383,9 @@ impl<'a> Actor<'a> {
         Ok(Some(now + options.suspect_after.min(left)))
     }
 
-    /// If the overdue answers have come, the node may vote again. A server that did not answer may have
-    /// stood still, and its clock may have stepped. The restart check's question is therefore sent
-    /// before all operations that are accepted from now on, so its verdict covers them. Callers get
-    /// their answers after this, so a caller that asks again is accepted.
+    /// Lets a suspect node vote again once its overdue answers have come. The server may have stood still, and its
+    /// clock may have stepped. So the restart check's question is sent before all operations that are accepted from now
+    /// on, and its verdict covers them. Callers get their answers after this, so a caller that asks again is accepted.
     fn end_suspicion(&mut self) {
         let pipe = &mut self.pipe;
         let is_overdue = |waited| waited >= pipe.inbox.options.suspect_after;
@@ -400,14 +398,15 @@ impl<'a> Actor<'a> {
         pipe.inbox.trust();
     }
 
-    /// Answers the calls of a connection that is gone as lost. Its releases are owed.
+    /// Answers all calls of a closed connection as lost. Its releases become owed releases, and its huge keys and
+    /// watches go to the next connection.
     fn abandon_calls(&mut self, error: &NodeError) {
         let mut calls = self.pipe.end();
         calls.append(&mut self.batch.calls);
         let inbox = &self.pipe.inbox;
         inbox.lose(calls, error);
         inbox.keep_huge_keys(std::mem::take(&mut self.pipe.extras.huge));
-        // The next connection asks for their keys.
+        // The next connection asks the server about the keys of these watches.
         for watch in self.watches.take_all() {
             inbox.queue_watch(watch);
         }
@@ -415,14 +414,14 @@ impl<'a> Actor<'a> {
 }
 
 impl Drop for Actor<'_> {
-    /// If something is under way, the actor's runtime has ended, or it has panicked. The inbox stays open for another
-    /// actor.
+    /// Answers calls that are still in flight. There are some if the actor's runtime has ended or the actor has
+    /// panicked. The inbox stays open for the next actor.
     fn drop(&mut self) {
         self.abandon_calls(&lost("the runtime of the node's connection has ended"));
     }
 }
 
-/// True if `reply` is a valid answer to `call` in a call for several. Another reply is never a grant.
+/// True if `reply` is a valid reply to `call` in a call for several. An invalid reply is never a grant.
 fn is_valid_reply(reply: &Value, call: &Call) -> bool {
     match reply {
         Value::Int(number) => call.is_release() || *number == 1,

@@ -1,5 +1,5 @@
-//! The restart check of a node: asks the server on each connection, keeps the node from voting by the verdicts, and logs
-//! what they change.
+//! Runs the restart check of a node. It asks the server on each connection, keeps the node from voting if a verdict
+//! says so, and logs changes.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -21,8 +21,10 @@ use crate::targets;
 use super::command::is_error;
 use super::pipeline::{CommandPipeline, Purpose};
 
-/// Sets the marker if it has the expected value, or is missing if none is given, and it is not too late. Returns the
-/// time in µs and the marker.
+/// The script of the restart check. Returns the server's time in µs, and the marker.
+///
+/// With arguments, it first writes a new marker, if the marker is as expected and the time has not passed. ARGV: the
+/// new marker, the latest time in µs, the expected marker (left out if the marker must be missing).
 const CHECK: &str = "\
     local time = redis.call('TIME') \
     local now = time[1] * 1000000 + time[2] \
@@ -34,26 +36,26 @@ const CHECK: &str = "\
     end \
     return {now, marker}";
 
-/// The restart check of one node, over all its connections.
+/// The restart check of a node, over all its connections.
 pub(in crate::redis) struct ServerCheck {
     inbox: Arc<Inbox>,
     pub(in crate::redis) node_check: NodeCheck,
     clock: Arc<dyn Clock>,
-    /// The id of the server of the present connection.
+    /// The `run_id` of the server on the current connection.
     run_id: Option<String>,
-    /// The reason why the node must not vote. While there is one, a grant counts as not granted.
+    /// The reason for the quarantine, if there is one. While it is set, a grant of the node counts as an error.
     quarantine: Option<NodeError>,
-    /// The moment of the next question; `None` while the last one is unanswered.
+    /// The moment of the next question; `None` while a question is unanswered.
     pub(super) at: Option<Instant>,
-    /// The last logged reason for not voting, without figures. Empty while the node votes, and on a new connection: the
-    /// line `node connected` came after it, and people would believe that the node votes.
+    /// The last logged reason for a quarantine, without the remaining time. Empty while the node votes. Each connection
+    /// clears it, because the line `node connected` alone would suggest that the node votes.
     logged: String,
-    /// True if the node's clock differs from this host's clock, which is logged.
+    /// True if the log says that the node's clock differs from this host's clock.
     is_off: bool,
 }
 
 impl ServerCheck {
-    /// Joins the checked set of the options, or a set of its own.
+    /// Creates the check, which joins the checked set of the options, or a set of its own.
     pub(in crate::redis) fn new(inbox: &Arc<Inbox>, clock: Arc<dyn Clock>) -> Self {
         let (name, options) = (Arc::clone(&inbox.log.pool), &inbox.options);
         let peers = options.checked_set.clone().unwrap_or_default();
@@ -76,14 +78,13 @@ impl ServerCheck {
         }
     }
 
-    /// The marker's key. Without a restart check the node has no marker.
+    /// Returns the key of the marker; `None` if the restart check is off.
     pub(in crate::redis) fn marker_key(&self) -> Option<Arc<[u8]>> {
         let peers = &self.node_check.peers;
         (peers.restart_check() != RestartCheck::Off).then(|| peers.marker_key().into())
     }
 
-    /// Begins with a new connection, to the server `run_id`. The node is in the returned quarantine until the first
-    /// answer.
+    /// Prepares the check for a connection to the server `run_id`. Returns the quarantine until the first answer.
     pub(super) fn begin_connection(&mut self, run_id: Option<&str>) -> NodeError {
         self.run_id = run_id.map(str::to_owned);
         self.logged.clear();
@@ -93,11 +94,11 @@ impl ServerCheck {
         self.quarantine.insert(quarantine).clone()
     }
 
-    /// Asks the server for its time and the marker, with the `write` that a verdict asked for, also if an earlier question
-    /// is unanswered. What is sent after the question is answered after its verdict.
+    /// Asks the server for its time and its marker, after the `write` of a verdict, if there is one. An earlier
+    /// question may be unanswered. Operations that are sent later are answered after the verdict of this question.
     pub(super) fn send_check(&mut self, write: Option<MarkerWrite>, pipe: &mut CommandPipeline) {
         self.at = None;
-        // If there is no marker, the user needs no permission for its key.
+        // Without a marker the question names no key, so the user needs no permission for it.
         let key = self.marker_key();
         let mut question = cmd("EVAL");
         question
@@ -112,8 +113,8 @@ impl ServerCheck {
         pipe.send();
     }
 
-    /// Applies the answer to the question of the moment `asked` to the connection and the inbox. An error ends the
-    /// connection.
+    /// Applies the answer to the question that was asked at `asked`. The verdict sets the quarantine and the moment of
+    /// the next question. An error ends the connection.
     pub(super) fn apply_answer(
         &mut self,
         asked: Moment,
@@ -141,8 +142,8 @@ impl ServerCheck {
         };
         self.quarantine.clone_from(&reason);
         if verdict.is_new_epoch {
-            // The gate is closed first, and listeners are called with no mutex held. A caller that rechecks a lease then
-            // finds a node that grants nothing.
+            // Close the gate before the listeners are called. A caller that then checks its lease finds a node that
+            // grants nothing. No mutex is held while the listeners run.
             self.inbox.quarantine(Some(in_doubt()), false);
             self.inbox.begin_epoch();
         }
@@ -168,7 +169,7 @@ impl ServerCheck {
         self.node_check.check(&answer).map_err(refused_server)
     }
 
-    /// The server's time and its marker, if it has one.
+    /// Reads the server's time, and its marker if it has one.
     fn read<'a>(&self, answer: &'a Value) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
         let (micros, marker) = match answer {
             Value::Error(text) if is_error(answer, "NOPERM") => {
@@ -191,7 +192,7 @@ impl ServerCheck {
         Ok((Duration::from_micros(micros.unsigned_abs()), marker))
     }
 
-    /// Logs what the verdict changes. A quarantine is also logged again on a new connection.
+    /// Logs a clock that stepped, and the begin and end of a quarantine. A quarantine is logged for each connection.
     fn log_verdict(&mut self, verdict: &Verdict) {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {
@@ -209,7 +210,7 @@ impl ServerCheck {
             } => reason,
             _ => return,
         };
-        // The text after `;` is the remaining time, which makes no new reason.
+        // The text after `;` is the remaining time. It changes while the reason stays.
         let kind = reason.split(';').next().unwrap_or(reason);
         if self.logged == kind {
             return;
@@ -222,8 +223,7 @@ impl ServerCheck {
         }
     }
 
-    /// Records the node's clock, which showed `theirs`. Logs if it differs from this host's by more than a fencing hint
-    /// may be off.
+    /// Records the node's clock, which showed `theirs`. Warns if it differs from ours by more than fencing hints allow.
     fn record_clock(&mut self, theirs: Duration, round_trip: Duration) {
         let ours = self.clock.wall();
         let off = ours.abs_diff(theirs);
@@ -237,13 +237,14 @@ impl ServerCheck {
             ));
         }
         self.is_off = is_off;
-        // The server read its clock at some point of the round trip, most likely in the middle.
+        // The server has most likely read its clock in the middle of the round trip.
         let middle = ours.saturating_sub(round_trip / 2);
         let ahead_us = i64::try_from(micros(theirs) - micros(middle)).unwrap_or(i64::MAX);
         self.inbox.metrics.record_clock(ahead_us, round_trip / 2);
     }
 
-    /// Asks at once: the node has lost its marker. Until the answer the node votes no.
+    /// Asks the server at once, because the node has lost its marker. The node votes no until the answer. Does nothing
+    /// if the node is in quarantine already.
     pub(super) fn check_at_once(&mut self, pipe: &mut CommandPipeline) {
         if self.quarantine.is_none() {
             self.quarantine = Some(in_doubt());
@@ -252,8 +253,8 @@ impl ServerCheck {
         }
     }
 
-    /// Turns the reply of a node in quarantine to a call that takes or keeps a lock into an error: the node may have
-    /// granted the same to another caller and forgotten it. The release still undoes a grant.
+    /// Fails a call that takes or keeps a lock if the node is in quarantine. Such a node may have granted the same lock
+    /// to another caller, and forgotten it. The call counts as sent, so its release still undoes a grant.
     pub(super) fn unless_quarantined(&self, call: &Call, answer: Answer) -> Answer {
         match (&self.quarantine, &answer) {
             (Some(error), Answer::Reply { .. })
@@ -266,7 +267,7 @@ impl ServerCheck {
     }
 }
 
-/// The reason why a node does not vote until its check is answered.
+/// Returns the reason for a quarantine that lasts until the check is answered.
 fn in_doubt() -> NodeError {
     let detail = "it may have forgotten locks; its restart check is under way";
     NodeError::unsent(NodeErrorKind::Quarantined, detail)

@@ -1,4 +1,4 @@
-//! Calls as commands of the `redis` crate, and its values as replies.
+//! Turns calls into commands of the `redis` crate, and the crate's values into replies.
 
 use std::error::Error;
 use std::io;
@@ -11,17 +11,17 @@ use crate::node::{Argument, Call, Code, NodeError, NodeErrorKind, Script, Value}
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 use crate::redis::inbox::HugeKeys;
 
-/// The parts that a connection adds to calls.
+/// Facts about a connection that change how calls are sent.
 pub(in crate::redis) struct CallExtras {
     /// The key of the node's marker, if it has one.
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
-    /// True if the connection's user may run what scripts of some kinds of locks would try before they write.
+    /// True if the user may run the commands of all kinds of locks. Scripts then need no trial before they write.
     pub(in crate::redis) is_tried: bool,
-    /// The keys of which only the beginnings of values are read.
+    /// Keys that may hold huge values. Calls read only the beginnings of such values.
     pub(in crate::redis) huge: HugeKeys,
 }
 
-/// The command that makes `call`. `with_text` is for a call that the server has refused with `NOSCRIPT`.
+/// Builds the command for `call`. Set `with_text` if the server has answered `NOSCRIPT` to the call.
 pub(in crate::redis) fn command(call: &Call, extras: &CallExtras, with_text: bool) -> Cmd {
     let script = call.script;
     let marker = extras.marker.as_deref().filter(|_| call.has_marker);
@@ -44,7 +44,7 @@ pub(in crate::redis) fn command(call: &Call, extras: &CallExtras, with_text: boo
     script_call(script, keys, arguments, with_text)
 }
 
-/// The call of a script, with its text if the server does not remember it.
+/// Builds a call of `script`, by its hash if the server remembers the script. `with_text` sends the text in any case.
 pub(in crate::redis) fn script_call<'a>(
     script: &Script,
     keys: impl Iterator<Item = &'a [u8]> + Clone,
@@ -68,8 +68,7 @@ fn eval<'a>(
     words(&call, keys.chain(arguments))
 }
 
-/// One call of `script` that makes all of these calls. The first `taken` of them are acquisitions, which have one ttl, the
-/// others releases.
+/// Builds one call of `script` for all `calls`. The first `taken` are acquisitions with one ttl, the others releases.
 pub(in crate::redis) fn many<'a>(
     script: &Script,
     calls: impl Iterator<Item = &'a Call> + Clone,
@@ -99,7 +98,7 @@ fn words<'a>(first: &[&[u8]], others: impl Iterator<Item = &'a [u8]> + Clone) ->
     command
 }
 
-/// The reply that the crate has read.
+/// Converts a reply that the crate has read.
 pub(in crate::redis) fn value(theirs: Theirs) -> Value {
     let list = |parts: Vec<Theirs>| Value::List(parts.into_iter().map(value).collect());
     match theirs {
@@ -120,7 +119,7 @@ pub(in crate::redis) fn value(theirs: Theirs) -> Value {
     }
 }
 
-/// Why a connection broke, for the calls that may have been sent on it.
+/// Returns the error for calls that may have been sent on a connection that broke.
 pub(in crate::redis) fn broken(error: &RedisError) -> NodeError {
     if error.kind() == ErrorKind::Parse {
         return garbled();
@@ -128,14 +127,14 @@ pub(in crate::redis) fn broken(error: &RedisError) -> NodeError {
     lost(reason(error))
 }
 
-/// Why no connection was made.
+/// Returns the error for a failed attempt to connect.
 pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
     if error.kind() == ErrorKind::Parse {
         return not_connected(GARBLED);
     }
     if error.kind() == ErrorKind::AuthenticationFailed {
-        // In RESP2 the crate drops the server's words.
-        let detail = "the server refuses the login, and says no more";
+        // The crate drops the server's error text if it speaks RESP2.
+        let detail = "the server refuses the login, and gives no reason";
         return NodeError::unsent(NodeErrorKind::Denied, detail);
     }
     let Some(code) = error.code() else {
@@ -149,14 +148,14 @@ pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
     rejected(NodeError::server(text.trim_end().as_bytes()))
 }
 
-/// Returns the system's error, or that of TLS, of which the crate's error is made.
+/// Returns the error of the system or of TLS inside the crate's error, if there is one.
 fn of_the_system(error: &RedisError) -> Option<&io::Error> {
     let source = error.source()?;
     let source = source.downcast_ref::<Arc<dyn Error + Send + Sync>>()?;
     source.downcast_ref()
 }
 
-/// The text of the crate's error, without its kind and without the number of a system's error.
+/// Returns the text of the crate's error. Omits its kind, and the number of a system's error.
 fn reason(error: &RedisError) -> String {
     match of_the_system(error) {
         Some(error) => describe(error),
@@ -165,7 +164,7 @@ fn reason(error: &RedisError) -> String {
     }
 }
 
-/// True if the server answered that it is a replica, and wrote nothing. Also in a list of answers.
+/// True if the server answered that it is a replica, and wrote nothing. Searches lists of answers too.
 pub(in crate::redis) fn is_of_replica(value: &Value) -> bool {
     match value {
         Value::List(parts) => parts.iter().any(is_of_replica),
@@ -173,7 +172,7 @@ pub(in crate::redis) fn is_of_replica(value: &Value) -> bool {
     }
 }
 
-/// True if the value is an error of this kind.
+/// True if the value is an error that begins with `code`.
 pub(in crate::redis) fn is_error(value: &Value, code: &str) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(code.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! Makes a connection that may vote.
+//! Connects to a server and makes the handshake, after which the connection may vote.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,19 +16,19 @@ use super::handshake::{Greeting, handshake, read_greeting};
 use super::open::{At, ConnectTo, Opened, at_each_address, open};
 use super::watches::Watches;
 
-/// The time that the addresses of a server that is only asked share.
+/// The time limit for a server that is only asked questions. All its addresses share it.
 const ASK_WITHIN: Duration = Duration::from_secs(1);
 
-/// A connection after login, with what the server says.
+/// A connection after its login and handshake.
 pub(in crate::redis) struct Connected {
     pub(in crate::redis) opened: Opened,
     pub(in crate::redis) greeting: Greeting,
     pub(in crate::redis) watches: Watches,
-    /// The addresses of the server's name that led to a server, each with the id of its process.
+    /// The addresses of the server's name that led to a server, each with that server's `run_id`.
     pub(in crate::redis) addresses: Vec<(SocketAddr, Option<String>)>,
 }
 
-/// Returns the answers of `server` to `questions`, on the connection in `kept`, or else on a new one, which is kept.
+/// Asks `server` the `questions`, and returns its answers. Uses the connection in `kept`, or stores a new one there.
 ///
 /// Dropping the future closes the connection, and so does an error.
 pub(in crate::redis) async fn ask_server(
@@ -51,8 +51,7 @@ pub(in crate::redis) async fn ask_server(
     Ok(answers)
 }
 
-/// Connects to `server`, logs in, checks the server's version, and makes it remember the scripts. A master comes before a
-/// replica.
+/// Connects to `server`, logs in, checks the version, and loads the scripts. Prefers an address of a master.
 ///
 /// Dropping the future closes the sockets.
 pub(in crate::redis) async fn connect(
@@ -93,14 +92,14 @@ async fn connect_at(
     })
 }
 
-/// A connection on which questions were answered.
+/// A connection, with the answers to the questions that were asked on it.
 struct AnsweredConnection {
     opened: Opened,
     answers: Vec<Value>,
     is_resp3: bool,
 }
 
-/// Opens a connection by `config`, and asks questions on it. A server that knows no RESP3 is spoken to in RESP2.
+/// Opens a connection with `config`, and asks `questions` on it. Uses RESP2 if the server does not know RESP3.
 async fn open_and_ask(
     server: &Server,
     at: At,
@@ -110,7 +109,7 @@ async fn open_and_ask(
 ) -> Result<AnsweredConnection, NodeError> {
     let info = if server.password_file.is_some() {
         let own = server.clone();
-        // The file may be on a disk that hangs.
+        // Read the file on a blocking thread, because its disk may hang.
         let info = io.handle().spawn_blocking(move || own.info()).await;
         info.map_err(|_| not_connected("its password file was not read"))?
     } else {
@@ -134,7 +133,7 @@ async fn open_and_ask(
     })
 }
 
-/// Asks `questions` on a connection.
+/// Asks `questions` on a connection, and returns the answers.
 async fn send_questions(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Value>, NodeError> {
     let asked = to
         .connection
@@ -143,7 +142,7 @@ async fn send_questions(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Val
     Ok(answers.into_iter().map(value).collect())
 }
 
-/// True if the server does not know RESP3, or does not know `HELLO`. A proxy may not, and `HELLO` may be renamed.
+/// True if the server lacks RESP3 or `HELLO`. A proxy may lack `HELLO`, and an operator may have renamed it.
 fn knows_no_resp3(error: &RedisError) -> bool {
     let is_unknown = |text: &str| text.contains("unknown command") || text.contains("support");
     error.code() == Some("NOPROTO")

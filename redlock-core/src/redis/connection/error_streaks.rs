@@ -1,14 +1,14 @@
-//! Errors in a row, after which the status of a node is that it does not vote.
+//! Counts errors in a row. After several of them, the status of a node is `Abstaining`.
 
 use tokio::time::Instant;
 
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
 use crate::redis::inbox::STREAK_COUNTS_FOR;
 
-/// The number of errors in a row that makes a node count as not voting.
+/// The number of errors in a row from which a node's status is `Abstaining`.
 pub(super) const MANY_ERRORS: u32 = 3;
 
-/// Counts errors in the place of votes, and those in the place of releases: a grant says nothing of releases.
+/// Counts errors of acquisitions and of releases separately, because either may fail alone.
 #[derive(Default)]
 pub(super) struct ErrorStreaks {
     votes: ErrorsInARow,
@@ -22,7 +22,7 @@ struct ErrorsInARow {
 }
 
 impl ErrorStreaks {
-    /// Records that the server served `call`. True if there were many errors, and are none now.
+    /// Records that the server served `call`. Returns true if this ended the last streak of many errors.
     pub(super) fn record_served(&mut self, call: &Call) -> bool {
         let (row, other) = match call.effect {
             Effect::Takes => (&mut self.votes, &self.releases),
@@ -32,10 +32,9 @@ impl ErrorStreaks {
         std::mem::take(row).errors >= MANY_ERRORS && other.errors < MANY_ERRORS
     }
 
-    /// Counts the `error` in the place of an answer to `call`. Returns the number in a row, or 0 if it concerns only the
-    /// call.
+    /// Counts an `error` in answer to `call`. Returns the errors in a row, or 0 if the error concerns only the call.
     pub(super) fn record_error(&mut self, call: &Call, error: &NodeError, at: Instant) -> u32 {
-        // A user who may not release a plain lock may release none.
+        // A denied release of a plain lock counts, because such a user can release no lock at all.
         let is_denied = error.kind() == NodeErrorKind::Denied && call.batch_script.is_some();
         let (row, is_counted) = match call.effect {
             Effect::Takes | Effect::Keeps => (&mut self.votes, false),

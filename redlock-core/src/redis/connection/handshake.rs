@@ -1,4 +1,4 @@
-//! The handshake: the questions and scripts that a server gets before it may vote, and its greeting.
+//! The handshake: questions and scripts for a server before it may vote, and the server's greeting.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,15 +13,17 @@ use super::command::script_call;
 use crate::redis::errors::{not_connected, rejected};
 use crate::redis::vetting::{ServerFacts, is_hidden, vet_version};
 
-/// Arguments that each script can read as its own.
+/// Arguments that every script accepts in a call with zero keys.
 const NOTHING: [&[u8]; 5] = [b"", b"10", b"0", b"0", b"10"];
 
-/// The commands that every lock needs, as an operator allows them.
+/// The commands that every lock needs, in the syntax of Redis ACLs.
 const NEEDED: &str = "+set +get +del +pexpire +pttl +evalsha +eval +time";
 
-/// Tests what the user may run, on a key that never exists, under the prefix in ARGV (a key in KEYS would have to be
-/// in a slot of the Cluster node). Without this test only a lock would show it: without DEL, all works until a
-/// release leaves the key. An error names what every lock needs; the answer is what only some kinds of locks need.
+/// Tests which commands the user may run. Otherwise a missing permission would show late: without DEL, everything works
+/// until a release leaves its key. The script fails if a command is denied that every lock needs, and names it. Its
+/// answer names denied commands that only some kinds of locks need.
+///
+/// The tested key never exists. Its prefix is in ARGV, because a key in KEYS must be in a slot of the node.
 static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{DENIED} \
@@ -35,19 +37,18 @@ static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The server's answer to the handshake: facts about itself and its user.
+/// The server's answer to the handshake: facts about the server and its user.
 pub(in crate::redis) struct Greeting {
     pub(in crate::redis) facts: ServerFacts,
-    /// The command that an operator has to run for the kinds of locks that need more commands than every lock, if the
-    /// user lacks one of these.
+    /// The command for an operator to run, if the user lacks commands that some kinds of locks need.
     pub(in crate::redis) mend: Option<Arc<str>>,
     /// True if the user may run the script that makes several calls at once.
     pub(in crate::redis) joins: bool,
 }
 
-/// Returns the questions and scripts that a server gets before it may vote. All goes at once: with a round trip for each, a far
-/// server would take longer than `connect_timeout`, and so would a server to which many processes connect at once. With
-/// `trusts_aof`, it is also asked about the settings of its append-only file.
+/// Returns the questions and scripts of the handshake. All of them are sent at once. With a round trip for each, the
+/// handshake would exceed `connect_timeout` on a distant server, or while many processes connect to the server.
+/// `trusts_aof` adds a question about the settings of the append-only file.
 pub(super) fn handshake(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
     let mut questions = Pipeline::new();
     questions.cmd("HELLO");
@@ -64,8 +65,8 @@ pub(super) fn handshake(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
     questions
 }
 
-/// Adds the questions about what may change under a connection: the role, the memory, and, with `trusts_aof`, the
-/// settings of the append-only file.
+/// Adds questions about facts that may change during a connection. They are the role, the memory and, with
+/// `trusts_aof`, the settings of the append-only file.
 pub(super) fn ask_for_facts(questions: &mut Pipeline, trusts_aof: bool) {
     questions.cmd("INFO");
     if trusts_aof {
@@ -92,12 +93,12 @@ pub(super) fn read_greeting(
             known_or_hidden => facts.add(&known_or_hidden),
         }
     }
-    // `INFO` has it under a name of its own.
+    // `HELLO` calls the version `version`, and `INFO` calls it `redis_version`.
     if let Some(version) = facts.get("version").or_else(|| facts.get("redis_version")) {
         vet_version(version)?;
     }
     if trusts_aof {
-        // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
+        // An ACL may hide the command, and a managed service may rename it. The settings then stay unknown.
         facts.add(&next());
     }
     let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(user.as_bytes()));
@@ -125,9 +126,9 @@ pub(super) fn read_greeting(
     })
 }
 
-/// Makes the server remember every script, without a key and so without an effect. Otherwise the first
-/// release would be answered with NOSCRIPT, and if that answer were lost, the SET before it would not
-/// be undone. It also shows whether the server's ACL allows scripts and the commands in them.
+/// Loads every script into the server, by calls without keys, which have no effect. Otherwise the first release would
+/// get `NOSCRIPT`. If that answer were lost, nothing would undo the `SET` before the release. The calls also show if
+/// the ACL allows scripts and the commands in them.
 pub(in crate::redis) fn add_scripts(questions: &mut Pipeline) {
     let call =
         |script, with_text| script_call(script, std::iter::empty(), NOTHING.into_iter(), with_text);
@@ -138,7 +139,7 @@ pub(in crate::redis) fn add_scripts(questions: &mut Pipeline) {
     questions.add_command(call(&RELEASE, false));
 }
 
-/// The answer, if it is not an error.
+/// Returns the answer, or the error that it contains.
 fn served(answer: Value) -> Result<Value, NodeError> {
     match answer {
         Value::Error(text) => Err(NodeError::server(&text)),

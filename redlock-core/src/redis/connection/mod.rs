@@ -1,4 +1,4 @@
-//! One connection to a server, over the `redis` crate.
+//! The connection to a server, over the `redis` crate.
 
 pub(super) mod actor;
 pub(super) mod check;

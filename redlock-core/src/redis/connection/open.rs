@@ -1,4 +1,4 @@
-//! Opens connections of the `redis` crate, at one address of a server after another.
+//! Opens connections of the `redis` crate, and tries the addresses of a server one after another.
 
 use std::future::ready;
 use std::io;
@@ -30,19 +30,19 @@ use crate::redis::errors::{not_connected, together};
 /// An address to try. `None` leaves the choice to the URL or the client.
 pub(super) type At = Option<SocketAddr>;
 
-/// The addresses of a server's name to connect to.
+/// Selects the addresses of a server's name that are connected to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::redis) enum ConnectTo {
-    /// The first that is wanted.
+    /// The first address with a wanted result.
     First,
-    /// Each of them.
+    /// All addresses.
     All,
 }
 
 /// A connection of the crate, and the task that reads and writes for it. Dropping it closes the socket.
 pub(in crate::redis) struct Opened {
     pub(super) connection: MultiplexedConnection,
-    /// Empty if the crate has spawned the task.
+    /// The task; empty if the crate has spawned it.
     _task: JoinSet<()>,
 }
 
@@ -59,12 +59,12 @@ async fn addresses(server: &Server, io: &IoThread) -> Result<Vec<At>, NodeError>
     }
 }
 
-/// Tries the addresses of `server` by `attempt`. Returns the best result and the others: those that are wanted first, in
-/// the order of the addresses.
+/// Makes an `attempt` at the addresses of `server`. Returns the best result, and then the others. Wanted results come
+/// first; among equals, the order of the addresses decides.
 ///
-/// The next address is tried once the one before has failed, has not answered for its share of the time `within`, or has a
-/// result that is not wanted. The first wanted result ends that. For [`ConnectTo::All`], all are tried at once, and after a
-/// result the others have a share of the time, too.
+/// For [`ConnectTo::First`], an attempt that fails, gives an unwanted result, or takes longer than its share of the
+/// time `within` starts the next one. The first wanted result ends the attempts. For [`ConnectTo::All`], all addresses
+/// are tried at once. After the first result, the others have one more share of the time.
 ///
 /// Dropping the future ends the attempts.
 pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeError>>>(
@@ -80,7 +80,7 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
         let tried = attempt(at);
         async move { (at, tried.await) }
     };
-    // A quarter, and less if there are many. The last share is for the answer of the last address.
+    // A share is a quarter of the time, or less for many addresses. The last address has one share to answer.
     let share = within / u32::try_from(addresses.len() + 1).map_or(u32::MAX, |it| it.max(4));
     let last = io.time().now() + within - share;
     let mut left = addresses.iter().copied();
@@ -91,7 +91,7 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
         under_way.extend(left.by_ref().take(count).map(tried));
         let next = under_way.next();
         let ended = if left.len() == 0 && results.is_empty() {
-            // The caller has a bound of its own.
+            // Wait for as long as the caller does, because its own limit ends this future.
             Ok(next.await)
         } else {
             let until_last = last.saturating_duration_since(io.time().now());
@@ -150,7 +150,7 @@ pub(super) async fn open(
     over(socket, &info, config).await
 }
 
-/// A socket, with TLS or without.
+/// A socket, plain or with TLS.
 trait Socket: AsyncRead + AsyncWrite + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Send> Socket for S {}
@@ -161,7 +161,7 @@ async fn over(
     info: &ConnectionInfo,
     config: AsyncConnectionConfig,
 ) -> RedisResult<Opened> {
-    // One type, because the crate's code is compiled for each.
+    // Box the socket, because the crate's code is compiled for each type of socket.
     let socket: Pin<Box<dyn Socket>> = Box::pin(socket);
     let settings = info.redis_settings();
     let made = MultiplexedConnection::new_with_config(settings, socket, config).await;
@@ -174,7 +174,7 @@ async fn over(
     })
 }
 
-/// Connects as the user's own client does.
+/// Connects through the crate, as the user's own client does.
 async fn by_the_crate(
     server: &Server,
     info: ConnectionInfo,
@@ -187,17 +187,17 @@ async fn by_the_crate(
         let made = client.get_multiplexed_async_connection_with_config(&config);
         let made = AssertUnwindSafe(made).catch_unwind().await;
         made.unwrap_or_else(|panic| match text_of(&*panic) {
-            // The crate takes for granted that a name has an address.
+            // The crate panics if a resolver returns no address.
             Some(text) if text.contains("select_ok") => {
                 let detail = format!("the client's resolver gave no address for {address}");
                 Err(io::Error::other(detail).into())
             }
-            // A runtime without sockets panics too. The driver moves to the library's thread then.
+            // A runtime without sockets panics too. Resume the panic, which moves the driver to the library's thread.
             _ => resume_unwind(panic),
         })
     };
     let made = if server.is_tls() {
-        // The crate parses the system's certificates for each connection, so it connects on a thread of the library.
+        // Connect on a blocking thread, because the crate parses the system's certificates for each connection.
         let (_alive, dropped) = oneshot::channel::<()>();
         let home = Handle::current();
         let connecting = io.handle().spawn_blocking(move || {

@@ -1,10 +1,10 @@
-//! The pipeline to a server: commands that were sent over one connection, and their answers in the same order.
+//! The pipeline of commands over one connection. Answers come in the order of the commands.
 //!
-//! The crate and a server have their costs for each command, and a process with many callers often has several to send.
-//! So the acquisitions and releases of one write go in one call of a script, if each has one key. In it, and in a write,
-//! acquisitions and other calls go ahead of releases of *other* keys: calls that have a key in common keep their order.
-//! Each lock is judged by its own reply. An acquisition without a valid reply has failed, and is never sent again. A
-//! release without one is sent by itself.
+//! Each command costs the crate and the server time, and a process with many callers often has several commands to
+//! send. So acquisitions and releases of one key each are joined: those of one write become one script call. In the
+//! script and in the write, acquisitions and other calls go ahead of releases of *other* keys. Calls with a key in
+//! common keep their order. Each lock is judged by its own reply. An acquisition without a valid reply has failed, and
+//! is never sent again. A release without a valid reply is sent again in a call of its own.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -29,75 +29,73 @@ use super::command::{CallExtras, broken, command, is_of_replica, many, value};
 use super::handshake::add_scripts;
 use super::open::Opened;
 
-/// The most calls that are sent together. Their callers get their answers together. Also the most acquisitions, and
-/// the most releases, in one call: a server serves nothing else meanwhile.
+/// The most calls in one write, because their answers are delivered together. Also the most acquisitions, and the most
+/// releases, in one script call, because the server serves nothing else while the script runs.
 const MOST_TOGETHER: usize = 64;
 
-/// After the server has refused a call for several, the connection makes no other for this long.
+/// The pause before calls are joined again, after the server has refused a call for several.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
 
-/// Most writes have one command, which needs no allocation of its own.
+/// A short list. Most writes have one command, which then needs no allocation of its own.
 type Few<T> = SmallVec<[T; 1]>;
 
-/// A connection, with what was sent over it and is not answered. It holds no mutex across an await, and needs no task or
-/// channel for an operation.
+/// A connection, with its unanswered commands. An operation needs no task, no channel, and no mutex across an await.
 pub(super) struct CommandPipeline {
     opened: Opened,
     pub(super) extras: CallExtras,
     pub(super) inbox: Arc<Inbox>,
-    /// Commands that are sent together, and what their answers are for.
+    /// The commands of the next write.
     commands: Few<Cmd>,
     purposes: Few<Purpose>,
-    /// The acquisitions, and the releases after them, that may go in the next call for several.
+    /// The acquisitions, and after them the releases, of the next call for several.
     acquisitions: Vec<QueuedCall>,
     releases: Vec<QueuedCall>,
-    /// The memory of calls that were answered.
+    /// An empty list, kept to reuse its memory.
     pub(super) spare_calls: Vec<QueuedCall>,
-    /// No call for several is made before; `None` if the server does not allow any.
+    /// The moment from which calls are joined; `None` if the server denies calls for several.
     joins_from: Option<Instant>,
-    /// In the order in which the server answers.
+    /// Unanswered writes, in the order in which the server answers.
     flights: VecDeque<Flight>,
-    /// The memory of a flight that landed.
+    /// The future of an answered flight, kept to reuse its memory.
     spare: Option<AnswersFuture>,
-    /// Answers that came together, and are not handled yet.
+    /// Answers of one flight that wait to be handled.
     landed: Zip<IntoIter<[Purpose; 1]>, IntoIter<[Value; 1]>>,
-    /// The moment from which the wait for these answers is measured.
+    /// The moment at which the flight of these answers was sent.
     pub(super) since: Instant,
     /// Wakes the actor, which serves the connection.
     pub(super) waker: Waker,
     /// The moment of the last answer.
     pub(super) heard: Instant,
-    /// Fires when something may be due. It is reset only when it fires, or would fire too late, and not for each
-    /// operation.
+    /// Fires when something may be due. It is set again only if it has fired, or would fire too late, to save work.
     pub(super) alarm: Pin<Box<Sleep>>,
-    /// The moment at which the server was last made to remember the scripts.
+    /// The moment at which the scripts were last loaded.
     scripts_loaded_at: Instant,
 }
 
-/// The answers to commands that were sent together. The memory is used again.
+/// The answers to one write. The memory of the future is used again.
 type AnswersFuture = ReusableBoxFuture<'static, RedisResult<Few<Value>>>;
 
-/// Commands that were sent together.
+/// An unanswered write.
 struct Flight {
     answers: AnswersFuture,
-    /// The moment from which the wait for the answers is measured.
+    /// The moment of the write.
     since: Instant,
-    /// One for each command, or one for all.
+    /// The purpose of each command, or a single purpose for all of them.
     purposes: Few<Purpose>,
 }
 
 pub(super) enum Purpose {
-    /// A caller waits for the answer.
+    /// The answer belongs to a caller's call.
     Call(QueuedCall),
-    /// Callers wait for the answers to acquisitions and releases that were made by one call.
+    /// The answer has the replies to acquisitions and releases that were sent as one call.
     Several(Vec<QueuedCall>),
-    /// Any answer shows that the connection is alive. If the answer has facts about the server, they are judged.
+    /// Any answer shows that the connection works. Facts about the server are vetted.
     Heartbeat,
-    /// The restart check's question, and when it was asked.
+    /// The answer belongs to the restart check, which asked at this moment.
     Check(Moment),
-    /// The server remembers the scripts again.
+    /// The answers belong to loaded scripts, and are ignored.
     Scripts,
-    /// The question how long these keys live, for which callers wait.
+    /// The answers tell the ttls and values of these keys, for which callers wait.
     Watch(Vec<Arc<[u8]>>),
 }
 
@@ -125,17 +123,17 @@ impl CommandPipeline {
         }
     }
 
-    /// Returns the library's time: a test may have stopped the clock of this runtime.
+    /// Returns the library's time, because a test may have stopped the runtime's clock.
     pub(super) fn now(&self) -> Instant {
         self.inbox.time.now()
     }
 
-    /// Sends several commands together. The answer is the list of their answers.
+    /// Sends several commands in one write of their own. Their answers are delivered as one list.
     pub(super) fn send_commands(&mut self, commands: Pipeline, purpose: Purpose) {
         self.launch_all(commands, smallvec![purpose]);
     }
 
-    /// Adds a command to those that are sent together: the crate has its costs for each sending.
+    /// Adds a command to the next write. Commands share a write, because each write costs the crate time.
     pub(super) fn add(&mut self, command: Cmd, purpose: Purpose) {
         self.commands.push(command);
         self.purposes.push(purpose);
@@ -144,7 +142,7 @@ impl CommandPipeline {
         }
     }
 
-    /// Adds a caller's call, maybe to the next call for several. Calls that have a key in common keep their order.
+    /// Adds a caller's call to the next write, joined if possible. Calls with a key in common keep their order.
     pub(super) fn submit(&mut self, queued: QueuedCall) {
         let call = queued.call();
         if let Some(Flight {
@@ -154,20 +152,20 @@ impl CommandPipeline {
             && call.keys().any(|key| key == late.call().first_key())
             && *since + self.inbox.options.suspect_after / 5 <= self.now()
         {
-            // The call ahead has been out for long and has a key of this one, so its answer may be a huge value. Its key
-            // is noted after a fifth of `suspect_after`, because the caller gives up after a quarter.
+            // The oldest unanswered call shares a key with this one and is late, so its answer may be a huge value. A
+            // fifth of `suspect_after` counts as late, because the caller gives up after a quarter.
             self.extras.huge.add(late.call());
         }
         let mut joins = self.joins_from.is_some_and(|from| from <= self.heard)
             && call.batch_script.is_some()
             && !self.extras.huge.has_any_of(call);
         let joins_releases = joins && call.is_release();
-        // The acquisitions of one call have one ttl.
+        // All acquisitions of one call for several must have one ttl.
         let others = self.acquisitions.first();
         joins &= joins_releases || others.is_none_or(|it| it.call().ttl() == call.ttl());
         let shares_key_with = |it: &QueuedCall| call.keys().any(|key| key == it.call().first_key());
-        // A call must not overtake one with a key of its own, so what was gathered goes first: acquisitions that join
-        // would overtake releases, and a call by itself would overtake both.
+        // Calls with a key in common keep their order, so add the gathered calls first if this call would overtake one.
+        // A joined acquisition would overtake releases. A call that is not joined would overtake both.
         if !joins_releases && self.releases.iter().any(shares_key_with)
             || !joins && self.acquisitions.iter().any(shares_key_with)
         {
@@ -187,7 +185,7 @@ impl CommandPipeline {
         }
     }
 
-    /// Adds what may go in one call, as one call if there are several.
+    /// Adds the gathered calls to the next write. Two or more become one call for several.
     fn join(&mut self) {
         if self.acquisitions.is_empty() && self.releases.is_empty() {
             return;
@@ -208,7 +206,7 @@ impl CommandPipeline {
         }
     }
 
-    /// The replies to `count` calls, by the server's answer to a call for all of them. An error: it was refused.
+    /// Returns the replies to `count` calls, from the answer to one call for all. Fails if the server refused it.
     pub(super) fn replies(&mut self, count: usize, value: Value) -> Result<Vec<Value>, NodeError> {
         let text = match value {
             Value::Int(1) => return Ok(vec![value; count]),
@@ -219,13 +217,13 @@ impl CommandPipeline {
         if text.starts_with(b"NOSCRIPT") {
             self.load_scripts();
         } else {
-            // The ACL has changed, or a proxy stands before several servers.
+            // The ACL has changed, or a proxy distributes keys to several servers. Stop joining for some time.
             self.joins_from = Some(self.heard + REFUSED_FOR);
         }
         let refusal = NodeError::server(&text);
         let detail =
             format!("it was sent together with others, which the server refused: {refusal}");
-        // The error does not have the kind of the refusal, which may concern the key of another call.
+        // Use a general kind of error, because the refusal may concern the key of another call.
         Err(if was_not_run(&text) {
             NodeError::unsent(NodeErrorKind::Server, detail)
         } else {
@@ -233,14 +231,13 @@ impl CommandPipeline {
         })
     }
 
-    /// Adds a call. `with_text` is for a script that the server has forgotten.
+    /// Adds a call to the next write. `with_text` is for a script that the server has forgotten.
     pub(super) fn add_call(&mut self, queued: QueuedCall, with_text: bool) {
         let command = command(queued.call(), &self.extras, with_text);
         self.add(command, Purpose::Call(queued));
     }
 
-    /// Makes the server remember the scripts again, after a `NOSCRIPT`. That of a call that was sent before the last
-    /// reload is expected, so it triggers no other one.
+    /// Loads the scripts again after a `NOSCRIPT`, unless the call was sent before they were last loaded.
     pub(super) fn load_scripts(&mut self) {
         if self.since >= self.scripts_loaded_at {
             let mut scripts = Pipeline::new();
@@ -250,7 +247,7 @@ impl CommandPipeline {
         }
     }
 
-    /// Sends what was added.
+    /// Sends the commands that were added, in one write.
     pub(super) fn send(&mut self) {
         self.join();
         let mut commands = std::mem::take(&mut self.commands);
@@ -263,7 +260,7 @@ impl CommandPipeline {
             self.launch_all(several, purposes);
         } else if let Some(alone) = commands.pop() {
             let mut connection = self.opened.connection.clone();
-            // The crate has less to do for a command by itself.
+            // A single command costs the crate less than a pipeline with one command.
             let answers = async move {
                 let answer = connection.send_packed_command(&alone);
                 Ok(smallvec![value(answer.await?)])
@@ -281,7 +278,7 @@ impl CommandPipeline {
         self.launch(answers, purposes);
     }
 
-    /// The crate writes commands in the order in which their futures are polled first.
+    /// Hands commands to the crate by the first poll of their future. The crate writes in the order of first polls.
     fn launch(
         &mut self,
         answers: impl Future<Output = RedisResult<Few<Value>>> + Send + 'static,
@@ -295,8 +292,8 @@ impl CommandPipeline {
             }
             None => ReusableBoxFuture::new(answers),
         };
-        // The connection's queue never fills, so the first poll hands the commands over. It is ready at
-        // once only if the connection has ended. No waker is registered then, so the result stays for `next`.
+        // The first poll hands the commands over, because the connection's queue never fills. It completes at once only
+        // if the connection has ended. Then no waker is registered, so keep the result for `next` and wake the actor.
         let mut context = Context::from_waker(&self.waker);
         if let Poll::Ready(done) = answers.poll(&mut context) {
             answers.set(std::future::ready(done));
@@ -310,7 +307,7 @@ impl CommandPipeline {
         });
     }
 
-    /// The next answer, and what it is for. Without one, the oldest flight wakes the actor.
+    /// Returns the next answer, with its purpose. If there is none yet, the oldest flight wakes the actor later.
     pub(super) fn next(&mut self) -> Result<Option<(Purpose, Value)>, NodeError> {
         let mut context = Context::from_waker(&self.waker);
         while self.landed.len() == 0 {
@@ -322,8 +319,7 @@ impl CommandPipeline {
             };
             let mut values = answers.map_err(|error| broken(&error))?;
             if values.iter().any(is_of_replica) {
-                // The server did not serve the operation. If it is a release, it is owed to the next master. A replica
-                // serves nothing, so the pauses between connections go on to grow.
+                // A replica serves no operation. Its releases go to the next master, and the pauses keep growing.
                 self.inbox.has_served.store(false, Ordering::Relaxed);
                 return Err(lost(IS_REPLICA));
             }
@@ -347,13 +343,13 @@ impl CommandPipeline {
         self.flights.is_empty()
     }
 
-    /// The age of the oldest unanswered operation.
+    /// Returns the age of the oldest unanswered operation.
     pub(super) fn waited(&self, now: Instant) -> Option<Duration> {
         let oldest = self.flights.front()?;
         Some(now.saturating_duration_since(oldest.since))
     }
 
-    /// Takes out the calls that have no answer, or whose answer was not handled.
+    /// Takes out all calls whose answers are missing or unhandled.
     pub(super) fn end(&mut self) -> Vec<QueuedCall> {
         let answered = self.landed.by_ref().map(|(purpose, _)| purpose);
         let flights = self.flights.drain(..).flat_map(|flight| flight.purposes);

@@ -1,4 +1,4 @@
-//! An actor that the test polls by hand.
+//! Tests of an actor that only the test polls.
 
 use std::future::{Future as _, pending};
 use std::pin::pin;
@@ -25,10 +25,10 @@ use crate::redis::options::RedisOptions;
 use crate::redis::vetting::ServerRole;
 use crate::waiting::tests::Woken;
 
-/// Longer than a connection takes on any machine.
+/// A time limit, longer than connecting takes on any machine.
 pub(super) const SOON: Duration = Duration::from_secs(20);
 
-/// Answers each command of the next client alike, which is enough for a node that votes.
+/// Gives each command of the next client one constant answer, which is enough for a node that votes.
 pub(super) async fn serve(listener: TcpListener) {
     let (client, _) = listener.accept().await.expect("a client");
     let mut client: BufStream<TcpStream> = BufStream::new(client);
@@ -55,7 +55,7 @@ pub(super) async fn serve(listener: TcpListener) {
     }
 }
 
-/// The server's end was seen before the operation came. Nothing else wakes the actor then.
+/// The connection is seen to end before the operation is submitted. After that, only the operation wakes the actor.
 #[tokio::test]
 async fn an_operation_on_a_connection_that_just_ended_fails_at_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

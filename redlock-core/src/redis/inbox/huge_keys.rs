@@ -1,4 +1,4 @@
-//! The keys of a node that may hold huge values.
+//! Remembers the keys of a node that may hold huge values.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,12 @@ use super::Inbox;
 /// The most keys that are remembered. A full set is emptied.
 const MOST_HUGE_KEYS: usize = 1024;
 
-/// Remembers keys with huge foreign values. Calls read only the beginnings of such values.
+/// Keys that may hold huge values of other programs. Calls read only the beginnings of such values.
 #[derive(Default)]
 pub(in crate::redis) struct HugeKeys(HashSet<Box<[u8]>>);
 
 impl HugeKeys {
-    /// True if a key of `call` is among them.
+    /// True if one of these keys is a key of `call`.
     pub(in crate::redis) fn has_any_of(&self, call: &Call) -> bool {
         !self.0.is_empty() && call.keys().any(|key| self.0.contains(key))
     }
@@ -28,8 +28,8 @@ impl HugeKeys {
         self.0.extend(call.keys().map(Box::from));
     }
 
-    /// Adds the keys of `call` if its answer is too long for a token, and removes those of an acquisition with another
-    /// answer.
+    /// Updates the set by the `answer` to `call`. Adds the call's keys if the answer is too long for a token. Any other
+    /// answer to an acquisition removes its keys.
     pub(in crate::redis) fn note(&mut self, call: &Call, answer: &Value) {
         let is_known = self.has_any_of(call);
         let is_huge = matches!(answer, Value::Text(text) if text.len() > token::LONGEST_TOKEN);
@@ -42,12 +42,12 @@ impl HugeKeys {
 }
 
 impl Inbox {
-    /// Gives a connection what the node knows.
+    /// Takes out the known keys, for a new connection.
     pub(in crate::redis) fn take_huge_keys(&self) -> HugeKeys {
         std::mem::take(&mut self.state.lock().huge)
     }
 
-    /// Keeps what a connection knew for the next one.
+    /// Stores the known keys of a closed connection, for the next one.
     pub(in crate::redis) fn keep_huge_keys(&self, keys: HugeKeys) {
         self.state.lock().huge.0.extend(keys.0);
     }

@@ -1,4 +1,4 @@
-//! The figures of one node. No vote depends on them.
+//! The figures of a node. No vote depends on them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,24 +13,24 @@ use crate::node::{ClockOffset, LastError, NodeError, NodeHealth};
 #[derive(Default)]
 pub(in crate::redis) struct NodeMetrics {
     figures: Mutex<Figures>,
-    /// Notified of each error: another master of the Cluster may have the slot.
+    /// Notified of each error, because another master of the Cluster may have the slot now.
     pub(in crate::redis) trouble: Notify,
 }
 
 #[derive(Default)]
 struct Figures {
-    /// The figures that do not depend on the present time.
+    /// The figures that are independent of the present time.
     health: NodeHealth,
-    /// The connections that stand.
+    /// The number of open connections.
     connected: usize,
     since: Option<Instant>,
     last_error: Option<(NodeError, Instant)>,
-    /// The µs by which the node's clock was ahead of this host's, how exact they are, and when they were read.
+    /// The last reading of the node's clock: µs ahead of this host's clock, their accuracy, and the moment.
     clock: Option<(i64, Duration, Instant)>,
 }
 
 impl NodeMetrics {
-    /// `mend` is the command that gives the user of the new connection what some kinds of locks need.
+    /// Records a new connection. `mend` is the command that gives its user what some kinds of locks need.
     pub(in crate::redis) fn record_connected(
         &self,
         was_connected: bool,
@@ -46,7 +46,7 @@ impl NodeMetrics {
         figures.health.mend = mend;
     }
 
-    /// Records that there is no connection, for the reason `error`.
+    /// Records that the connection has ended, or failed to open, because of `error`.
     pub(in crate::redis) fn record_disconnected(&self, was_connected: bool, error: &NodeError) {
         let mut figures = self.figures.lock();
         if was_connected || figures.since.is_none() {
@@ -64,7 +64,7 @@ impl NodeMetrics {
         self.trouble.notify_one();
     }
 
-    /// Counts operations that were not served.
+    /// Counts `operations` that failed with `error`.
     pub(in crate::redis) fn record_failed(&self, error: &NodeError, operations: usize) {
         let mut figures = self.figures.lock();
         if operations > 0 {
@@ -74,23 +74,23 @@ impl NodeMetrics {
         self.trouble.notify_one();
     }
 
-    /// Counts an answer that took the time `after`.
+    /// Counts an answer, which took the time `after`.
     pub(in crate::redis) fn record_answer(&self, after: Duration) {
         let health = &mut self.figures.lock().health;
         health.answers += 1;
-        // Smoothed like the round trips of TCP (RFC 6298).
+        // Smooth the latency as TCP smooths its round trips (RFC 6298).
         let smoothed = health
             .latency
             .map(|it| it.saturating_sub(it / 8) + after / 8);
         health.latency = smoothed.or(Some(after));
     }
 
-    /// Records by how much the node's clock is ahead of this host's, and how exact that is.
+    /// Records by how much the node's clock is ahead of this host's. The true value is at most `within` away.
     pub(in crate::redis) fn record_clock(&self, ahead_us: i64, within: Duration) {
         self.figures.lock().clock = Some((ahead_us, within, Instant::now()));
     }
 
-    /// The figures known here. The other fields keep their defaults.
+    /// Returns the figures that are known here. Other fields keep their defaults.
     pub(in crate::redis) fn health(&self, now: Instant) -> NodeHealth {
         let figures = self.figures.lock();
         let ago = |at: Instant| now.saturating_duration_since(at);

@@ -28,25 +28,25 @@ use state::{InboxState, wake_driver};
 
 use metrics::NodeMetrics;
 
-/// Passes operations from the callers to the driver. Every call returns at once.
+/// Passes operations from callers to the driver. Submitting never blocks.
 pub(super) struct Inbox {
     pub(super) log: NodeLog,
     pub(super) options: RedisOptions,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) time: LibraryTime,
     state: Mutex<InboxState>,
-    /// True once the first attempt to connect is over, and it is known whether the node votes.
+    /// True once the first attempt to connect is over and it is known if the node votes.
     is_settled: watch::Sender<bool>,
     /// True once the node was dropped. Submitted operations are still sent.
     has_ended: watch::Sender<bool>,
-    /// True if a server has answered a call since the driver last looked.
+    /// True if a server has answered since the driver last reset this.
     pub(super) has_served: AtomicBool,
     /// See [`Node::epoch`].
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
 }
 
-/// For this long after an error, a server that answers with errors has the status that it does not vote.
+/// The time after its last error for which a streak of errors counts.
 pub(super) const STREAK_COUNTS_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
@@ -74,7 +74,7 @@ impl Inbox {
         }
     }
 
-    /// Queues a call, or answers it if the gate rejects it. Unlocks the state first, then wakes the driver.
+    /// Queues a call, or answers it with an error if the gate rejects it. Wakes and answers with the state unlocked.
     pub(super) fn queue(&self, queued: QueuedCall) {
         let mut state = self.state.lock();
         if let Some(error) = state.rejection(queued.call().is_release(), &self.options) {
@@ -88,7 +88,8 @@ impl Inbox {
         wake_driver(state);
     }
 
-    /// Makes the driver report the keys of a caller. Without a connection, the next one asks for them.
+    /// Passes a caller's watch to the driver, which reports on the keys. Without a connection, reports `Unknown` at
+    /// once, and the next connection asks about the keys.
     pub(super) fn queue_watch(&self, watch: Arc<Watch>) {
         if self.state.lock().closed.is_some() {
             watch.report(KeyReport::Unknown);
@@ -102,35 +103,36 @@ impl Inbox {
     }
 
     pub(super) async fn wait_until_settled(&self) {
-        // It can only fail without a sender, which is here.
+        // Waiting fails only if the sender is dropped, and `self` has the sender.
         let _ = self.is_settled.subscribe().wait_for(|it| *it).await;
     }
 
-    /// Ends the inbox: no other operations come. The driver sends the queue and ends.
+    /// Ends the inbox of a dropped node. No more operations come; the driver sends the queue and ends.
     pub(super) fn end(&self) {
         self.has_ended.send_replace(true);
         wake_driver(self.state.lock());
     }
 
-    /// Makes the driver check the node at once, because of another node's check.
+    /// Requests a check of this node at once, on behalf of another node's check.
     pub(super) fn request_check(&self) {
         let mut state = self.state.lock();
         state.needs_check = true;
         wake_driver(state);
     }
 
-    // The driver's side.
+    // Methods for the driver.
 
-    /// Opens the gate of a new connection, in `quarantine` until its restart check is answered. After a driver that
-    /// panicked, or whose runtime has ended, the gate is still open and stays so: calls are behind the check's question,
-    /// and no grant counts before its verdict. What was owed before goes ahead of everything else.
+    /// Opens the gate for a new connection, in `quarantine` until its check is answered. Queues owed releases first.
+    ///
+    /// The gate is still open after a driver that panicked or whose runtime has ended, and then it stays open. This is
+    /// safe because calls are sent after the check's question, and no grant counts before its verdict.
     pub(super) fn open(&self, quarantine: NodeError, mend: Option<Arc<str>>) {
         let now = self.time.now();
         let mut state = self.state.lock();
         let closed = state.closed.take();
         self.metrics.record_connected(closed.is_none(), now, mend);
         if let Some(error) = closed {
-            // A server that was refused stays refused until the restart check says otherwise.
+            // A refused server stays refused until the restart check says otherwise.
             let is_refused = error.kind() == NodeErrorKind::Refused;
             state.quarantine = Some(if is_refused { error } else { quarantine });
         }
@@ -139,7 +141,7 @@ impl Inbox {
         state.queue_owed(now);
     }
 
-    /// Makes the node suspect: an answer is overdue.
+    /// Makes the node suspect, because an answer is overdue.
     pub(super) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
@@ -148,20 +150,20 @@ impl Inbox {
         self.is_settled.send_replace(true);
     }
 
-    /// Ends the suspicion: the overdue answer came.
+    /// Ends the suspicion, because the overdue answer has come.
     pub(super) fn trust(&self) {
         self.state.lock().suspicion = None;
     }
 
-    /// The status of the node is that it does not vote if the server answers acquisitions or releases with `error`. Both
-    /// are still sent.
+    /// Sets the error with which the server keeps answering, or clears it with `None`. While it is set, the status of
+    /// the node is that it does not vote, but operations are still sent.
     pub(super) fn record_error_streak(&self, error: Option<&NodeError>) {
         let error_streak = error.map(|error| (error.clone(), self.time.now()));
         self.state.lock().error_streak = error_streak;
     }
 
-    /// Sets the reason why the node votes no. `None` ends the quarantine. `is_settled` has the meaning
-    /// of [`Action::Hold`](crate::restart_check::Action::Hold).
+    /// Sets the reason for a quarantine, or ends the quarantine with `None`. `is_settled` has the meaning of
+    /// [`Action::Hold`](crate::restart_check::Action::Hold).
     pub(super) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
         self.state.lock().quarantine = reason;
         if is_settled {
@@ -169,8 +171,8 @@ impl Inbox {
         }
     }
 
-    /// Begins an epoch: earlier grants of the node no longer count. Call it while the node is in
-    /// quarantine, so that the node grants nothing meanwhile.
+    /// Begins an epoch, which voids earlier grants of the node. Call this while the node is in quarantine: it must
+    /// grant nothing until all listeners know.
     pub(super) fn begin_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         let listeners = self.listeners.lock().clone();
@@ -179,21 +181,21 @@ impl Inbox {
         }
     }
 
-    /// Closes the gate: there is no connection, for the reason `error`. The operations in the queue were never sent.
+    /// Closes the gate of a disconnected node, for the reason `error`. Fails queued operations, which were never sent.
     pub(super) fn close(&self, error: &NodeError) {
-        // Later operations are never sent.
+        // Operations that are submitted later stay unsent too.
         let unsent = error.clone().into_unsent();
         let mut state = self.state.lock();
         let before = state.closed.replace(unsent.clone());
         self.metrics.record_disconnected(before.is_none(), error);
-        // What was sent stays outstanding until it is lost, and its releases are owed.
+        // Operations that were sent stay outstanding until `lose` fails them and keeps their releases.
         let queue = std::mem::take(&mut state.queue);
         state.outstanding = state.outstanding.saturating_sub(queue.len());
         self.fail_calls(state, queue, &unsent);
         self.is_settled.send_replace(true);
     }
 
-    /// Fails calls that got no answer, for the reason `error`. They may have been served, and must be undone.
+    /// Fails calls of a closed connection, for the reason `error`. The server may have run them: they must be undone.
     pub(super) fn lose(&self, calls: Vec<QueuedCall>, error: &NodeError) {
         let mut state = self.state.lock();
         state.outstanding = state.queue.len();
@@ -212,7 +214,7 @@ impl Inbox {
         self.fail_calls(self.state.lock(), vec![queued], error);
     }
 
-    /// Fails calls. The releases among them are owed.
+    /// Fails calls, once the state is unlocked. Releases among them become owed releases.
     fn fail_calls(
         &self,
         mut state: MutexGuard<'_, InboxState>,
@@ -228,10 +230,10 @@ impl Inbox {
         }
     }
 
-    /// Fills `batch`, which is empty, with what came, and subtracts `answered` from the outstanding operations. What comes
-    /// later wakes the driver.
+    /// Moves everything that callers have left into the empty `batch`. Subtracts `answered` from the outstanding
+    /// operations. Later submissions wake the driver.
     pub(super) fn take_batch(&self, batch: &mut Batch, answered: usize, driver: &Waker) {
-        // Dropped once the mutex is unlocked: it may be the last handle of its task.
+        // Drop the earlier waker after the mutex is unlocked, because it may be the last handle of its task.
         let mut _earlier = None;
         let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
@@ -240,14 +242,14 @@ impl Inbox {
         std::mem::swap(&mut state.watches, &mut batch.watches);
         batch.needs_check = std::mem::take(&mut state.needs_check);
         batch.outstanding = state.outstanding;
-        // Nothing comes after the end, and an end after this look wakes the driver.
+        // No operation comes after the end, and an end after this line wakes the driver.
         batch.has_ended = *self.has_ended.borrow();
         if !state.driver.as_ref().is_some_and(|it| it.will_wake(driver)) {
             _earlier = state.driver.replace(driver.clone());
         }
     }
 
-    /// True if the gate is open. After the end of its runtime, the driver connects again behind an open gate.
+    /// True if the gate is open. It stays open while a driver whose runtime has ended reconnects.
     pub(super) fn is_open(&self) -> bool {
         self.state.lock().closed.is_none()
     }
@@ -264,13 +266,13 @@ impl Inbox {
         wake_driver(state);
     }
 
-    /// True if an acquisition has lost its answer.
+    /// True if a lost acquisition may still run.
     pub(super) fn has_lost(&self) -> bool {
         !self.state.lock().lost.is_empty()
     }
 
-    /// True if `release` must be repeated: its acquisition lost its answer, and may still reach the server.
-    pub(super) fn is_still_owed(&self, release: &QueuedCall, is_released: bool) -> bool {
+    /// Keeps an answered `release` as an owed release if its lost acquisition may still run. Returns true if so.
+    pub(super) fn owe_if_lost(&self, release: &QueuedCall, is_released: bool) -> bool {
         let Some(token) = release.call().token() else {
             return false;
         };
@@ -286,7 +288,7 @@ impl Inbox {
         is_lost
     }
 
-    /// The number of operations that were submitted and not answered.
+    /// Returns the number of unanswered operations, queued ones included.
     pub(super) fn in_flight(&self) -> usize {
         self.state.lock().outstanding
     }
@@ -296,7 +298,7 @@ impl Inbox {
         self.state.lock().connections > 1
     }
 
-    /// True if a release is owed that has not passed its ttl.
+    /// True if an owed release is still worth sending.
     #[cfg(test)]
     pub(super) fn owes(&self, now: Instant) -> bool {
         self.state.lock().owed.iter().any(|it| it.is_due(now))
@@ -326,7 +328,7 @@ impl Node for Inbox {
         self.queue(QueuedCall::new(submission));
     }
 
-    /// True if no call is queued or unanswered, and no release waits for its first answer.
+    /// True if all calls are answered, and each owed release was answered at least once.
     fn drained(&self) -> bool {
         let now = self.time.now();
         let state = self.state.lock();
@@ -335,7 +337,7 @@ impl Node for Inbox {
         state.outstanding == 0 && !is_any
     }
 
-    /// True if the driver has handed each call to the connection, or there is no connection.
+    /// True if the connection has taken every call from the queue, or the node is disconnected.
     fn dispatched(&self) -> bool {
         let state = self.state.lock();
         state.queue.is_empty() || state.closed.is_some()
@@ -345,7 +347,7 @@ impl Node for Inbox {
         self.queue_watch(Arc::new(watch));
     }
 
-    /// The node votes if the gate is open and the server is not known to answer with errors.
+    /// Returns `Voting` if the gate is open and the server does not keep answering with errors.
     fn status(&self) -> NodeStatus {
         let state = self.state.lock();
         let error_streak = state.error_streak.as_ref();
@@ -356,7 +358,7 @@ impl Node for Inbox {
         objection.map_or(NodeStatus::Voting, NodeStatus::Abstaining)
     }
 
-    /// Without the server's address.
+    /// Returns the figures of the node, without the server's address.
     fn health(&self) -> NodeHealth {
         let mut health = self.metrics.health(self.time.now());
         health.in_flight = self.in_flight();
@@ -372,15 +374,15 @@ impl Node for Inbox {
     }
 }
 
-/// All that callers left since the driver's last look.
+/// The calls and watches that callers have left since the driver's last look.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) calls: Vec<QueuedCall>,
-    /// Callers that wait for keys.
+    /// Watches of callers that wait for keys.
     pub(super) watches: Vec<Arc<Watch>>,
-    /// The node is to be checked at once.
+    /// True if the node has to be checked at once.
     pub(super) needs_check: bool,
-    /// The number of operations that are not answered, with these.
+    /// The number of unanswered operations, including this batch.
     pub(super) outstanding: usize,
     /// True if the node was dropped.
     pub(super) has_ended: bool,

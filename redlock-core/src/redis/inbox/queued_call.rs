@@ -1,18 +1,17 @@
-//! The entries of an inbox, and the releases that outlive a connection.
+//! The entries of an inbox. Owed releases among them outlive a connection.
 
 use tokio::time::Instant;
 
 use crate::io_thread::LibraryTime;
 use crate::node::{Answer, Call, Effect, Submission};
 
-/// A call on its way to a server, or a release that is still to be delivered.
+/// A call on its way to a server, or an owed release, which is still to be delivered.
 pub(in crate::redis) struct QueuedCall {
     submission: Submission,
-    /// The end of the time for which a release is owed: after it, the key is gone by itself. `None` for a call that
-    /// was never owed.
+    /// The moment at which an owed release expires, because its key has expired too. `None` for other calls.
     until: Option<Instant>,
-    /// True if the server found nothing to release, but the acquisition may still reach it. A shutdown does not wait
-    /// for that.
+    /// True if the server has answered this release, but its acquisition may still arrive. The release is sent again,
+    /// but a shutdown does not wait for that.
     pub(in crate::redis) is_answered: bool,
 }
 
@@ -33,13 +32,13 @@ impl QueuedCall {
         self.submission.answer(answer);
     }
 
-    /// The release, to be delivered later, when no caller waits for it any more. `None` if the call is not a release:
-    /// then nothing is owed. The ttl counts by the library's time, as the node's driver does.
+    /// Returns a release as an owed release, for which no caller waits. Returns `None` for other calls. The ttl counts
+    /// by the library's time, as the node's driver does.
     pub(in crate::redis) fn owed(&self, time: &LibraryTime) -> Option<Self> {
         let Effect::Undoes(ttl) = self.call().effect else {
             return None;
         };
-        // The ttl is below a year, but this library checks its sums of times itself.
+        // A ttl is below a year, so the sum fits, but this library checks all its sums of times.
         let until = self.until.or_else(|| time.now().checked_add(ttl))?;
         Some(Self {
             until: Some(until),
@@ -47,7 +46,7 @@ impl QueuedCall {
         })
     }
 
-    /// True if a release is still worth its delivery.
+    /// True if this is an owed release whose ttl has not passed.
     pub(in crate::redis) fn is_due(&self, now: Instant) -> bool {
         self.until > Some(now)
     }

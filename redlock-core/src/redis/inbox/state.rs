@@ -1,4 +1,4 @@
-//! The content of an inbox, and its gate.
+//! The state of an inbox: its queue, its owed releases, and its gate.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,50 +13,49 @@ use crate::node::watch::Watch;
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
 use crate::redis::options::RedisOptions;
 
-/// The most releases that are kept while the server does not take them. Beyond it the oldest are
-/// dropped, and their keys expire at the ttl.
+/// The most owed releases that are kept. Beyond that, the oldest are dropped, and their keys expire at the ttl.
 const MOST_OWED: usize = 65_536;
 
-/// Four times as many as one connection can have in flight. An acquisition that is never released, or whose key was put
-/// back, stays on the list, so a full list is emptied.
+/// The most lost acquisitions that are remembered: four times the default of `max_in_flight`. An acquisition stays in
+/// the list if it is never released, or if its key was put back. So a full list is emptied.
 const MOST_LOST: usize = 65_536;
 
 #[derive(Default)]
 pub(super) struct InboxState {
-    /// The reason why there is no connection, if there is none. Nothing is taken then.
+    /// Set while the node is disconnected, with the reason. The gate then takes no operation.
     pub(super) closed: Option<NodeError>,
-    /// The node may have forgotten locks, or was not checked yet. It votes no. Releases are still sent.
+    /// Set while the node may have forgotten locks, or awaits its first check. It votes no, but releases are sent.
     pub(super) quarantine: Option<NodeError>,
-    /// An answer is overdue. The node votes no. Releases are still sent, after the operations that they undo.
+    /// Set while an answer is overdue. The node votes no, but releases are sent, after the operations that they undo.
     pub(super) suspicion: Option<NodeError>,
-    /// The server's last error, and when it came, if the server answers acquisitions or releases with errors. They are
-    /// still sent: no vote depends on it.
+    /// The last error of a server that keeps answering with errors, and its moment. It affects the status only:
+    /// operations are still sent, and votes count.
     pub(super) error_streak: Option<(NodeError, tokio::time::Instant)>,
     pub(super) queue: Vec<QueuedCall>,
-    /// Releases that could not be sent, lost their answer, or were answered with an error.
+    /// Releases to send later: unsent, unanswered, or answered with an error.
     pub(super) owed: VecDeque<QueuedCall>,
-    /// The owners of acquisitions that lost their answer with their connection. If the server stands still, the
-    /// acquisition may lie in an old socket and come later than its release. True once a call was sent that puts the
-    /// key back: a key that the release deletes is then no evidence that the acquisition has come.
+    /// The owners of lost acquisitions, whose connection ended before their answer. If the server hangs, such an
+    /// acquisition may lie in an old socket and run after its release. The value is true once a call was sent that puts
+    /// the key back. A release that then deletes a key does not prove that the acquisition has run.
     pub(super) lost: HashMap<OwnerToken, bool>,
-    /// The keys that may hold huge values, while no connection has them.
+    /// Keys that may hold huge values. Empty while a connection has them.
     pub(super) huge: HugeKeys,
-    /// Callers that wait for keys, which the driver does not know yet.
+    /// Watches of waiting callers, for the driver to take.
     pub(super) watches: Vec<Arc<Watch>>,
-    /// True if another node's check wants this node to be checked too.
+    /// True if another node's check has requested a check of this node.
     pub(super) needs_check: bool,
-    /// When the oldest call of the queue came.
+    /// The moment at which the oldest call in the queue was submitted.
     pub(super) oldest: Option<Instant>,
-    /// The number of operations that were submitted and not answered.
+    /// The number of unanswered operations, queued ones included.
     pub(super) outstanding: usize,
     /// The number of connections so far.
     pub(super) connections: u64,
-    /// The driver's waker, unless the driver was woken since its last look.
+    /// The driver's waker. Empty from a wake until the driver looks again.
     pub(super) driver: Option<Waker>,
 }
 
 impl InboxState {
-    /// The reason why an operation is not queued.
+    /// Returns the reason to reject an operation, or `None` to queue it.
     pub(super) fn rejection(&self, is_release: bool, options: &RedisOptions) -> Option<NodeError> {
         if is_release {
             return self.closed.clone();
@@ -67,12 +66,12 @@ impl InboxState {
         self.objection(options).or_else(|| is_full.then(full))
     }
 
-    /// The reason why the node votes no. A quarantine precedes a suspicion, because a suspect node may vote again in a
-    /// moment.
+    /// Returns the reason why the node votes no, or `None` if it votes. A quarantine comes before a suspicion, because
+    /// a suspect node may vote again in a moment.
     pub(super) fn objection(&self, options: &RedisOptions) -> Option<NodeError> {
         let known = self.closed.as_ref().or(self.quarantine.as_ref());
         let known = known.or(self.suspicion.as_ref()).cloned();
-        // If the driver has not looked at the queue for this long, its runtime stands still.
+        // The driver's runtime is stuck if the queue has waited for this long.
         let stands = |oldest: Instant| oldest.elapsed() >= options.suspect_after;
         let stands = || !self.queue.is_empty() && self.oldest.is_some_and(stands);
         known.or_else(|| {
@@ -81,7 +80,7 @@ impl InboxState {
         })
     }
 
-    /// Queues the owed releases that have not passed their ttl, ahead of everything else.
+    /// Moves owed releases to the front of the queue. Drops those whose ttl has passed.
     pub(super) fn queue_owed(&mut self, now: tokio::time::Instant) {
         let mut owed = std::mem::take(&mut self.owed);
         owed.retain(|it| {
@@ -99,7 +98,7 @@ impl InboxState {
         self.queue.splice(..0, owed);
     }
 
-    /// Remembers an acquisition that may come later than its release.
+    /// Remembers a lost acquisition, which may run after its release.
     pub(super) fn remember_lost(&mut self, call: &Call) {
         if let (Effect::Takes | Effect::PutsBack, Some(token)) = (call.effect, call.token()) {
             if self.lost.len() == MOST_LOST {
@@ -110,7 +109,7 @@ impl InboxState {
         }
     }
 
-    /// Marks the lost acquisitions whose keys `calls` put back.
+    /// Marks the lost acquisitions whose keys are put back by `calls`.
     pub(super) fn mark_put_back(&mut self, calls: &[QueuedCall]) {
         if self.lost.is_empty() {
             return;
@@ -123,8 +122,8 @@ impl InboxState {
         }
     }
 
-    /// Forgets a lost acquisition that has come, or whose release has passed its ttl. One whose key was put back stays,
-    /// because a release of the same owner may follow.
+    /// Forgets a lost acquisition that has run, or whose release has passed its ttl. An acquisition whose key was put
+    /// back stays, because another release of its owner may follow.
     pub(super) fn forget_lost(&mut self, token: &OwnerToken) {
         if self.lost.get(token) == Some(&false) {
             self.lost.remove(token);
@@ -139,7 +138,7 @@ impl InboxState {
     }
 }
 
-/// Wakes the driver once the mutex is unlocked.
+/// Unlocks the state, then wakes the driver.
 pub(super) fn wake_driver(mut state: MutexGuard<'_, InboxState>) {
     let driver = state.driver.take();
     drop(state);

@@ -1,4 +1,4 @@
-//! The gate, and the time that counts.
+//! Tests of the gate, and of the time that counts.
 
 use std::task::Waker;
 
@@ -18,12 +18,12 @@ fn inbox(time: LibraryTime) -> Inbox {
     Inbox::new(log, RedisOptions::default(), Arc::default(), time)
 }
 
-/// The reason of a node whose restart check is under way.
+/// Returns the reason of a node whose restart check is under way.
 fn looked_at() -> NodeError {
     NodeError::unsent(NodeErrorKind::Quarantined, "its restart check is under way")
 }
 
-/// The inbox of a node that votes.
+/// Creates the inbox of a node that votes.
 fn open() -> Inbox {
     let inbox = inbox(LibraryTime::default());
     inbox.open(looked_at(), None);
@@ -31,14 +31,14 @@ fn open() -> Inbox {
     inbox
 }
 
-/// The calls that the driver is to send.
+/// Takes the calls that the driver has to send.
 fn take(inbox: &Inbox) -> Vec<QueuedCall> {
     let mut batch = Batch::default();
     inbox.take_batch(&mut batch, 0, Waker::noop());
     batch.calls
 }
 
-/// Why the node does not vote.
+/// Returns the reason why the node abstains.
 fn objection(inbox: &Inbox) -> Option<NodeErrorKind> {
     match inbox.status() {
         NodeStatus::Voting => None,
@@ -103,7 +103,7 @@ fn a_driver_that_takes_over_refuses_nothing_before_its_check() {
     let inbox = open();
     inbox.open(looked_at(), None);
     assert_eq!(objection(&inbox), None);
-    // A node that did not vote does not begin to.
+    // A node in quarantine does not begin to vote.
     inbox.quarantine(Some(looked_at()), true);
     inbox.open(looked_at(), None);
     assert_eq!(objection(&inbox), Some(NodeErrorKind::Quarantined));
@@ -123,7 +123,7 @@ fn a_node_in_quarantine_is_sent_releases() {
 fn a_release_is_owed_by_the_time_of_the_library() {
     let library = crate::IoThread::start().unwrap();
     let made = || inbox(library.time());
-    // A caller whose clock a test has moved.
+    // First a caller whose clock was moved by a test.
     let mut caller = tokio::runtime::Builder::new_current_thread();
     let caller = caller.enable_time().start_paused(true).build().unwrap();
     caller.block_on(tokio::time::advance(Duration::from_secs(3600)));
@@ -132,7 +132,7 @@ fn a_release_is_owed_by_the_time_of_the_library() {
     let now = Instant::from_std(std::time::Instant::now());
     assert!(owing.owes(now), "kept");
     assert!(!owing.owes(now + TTL), "and dropped");
-    // A caller at the end of its thread, where no runtime can be entered.
+    // Then a caller at the end of its thread, where entering a runtime fails.
     let at_the_end = Arc::new(made());
     let its = Arc::clone(&at_the_end);
     std::thread::spawn(move || {
@@ -146,7 +146,7 @@ fn a_release_is_owed_by_the_time_of_the_library() {
             static LAST: std::cell::RefCell<Option<Releases>> = const { std::cell::RefCell::new(None) };
         }
         LAST.set(Some(Releases(its)));
-        // What tokio keeps for the thread is made behind this, and ends before.
+        // Make tokio create its thread-local data now. It is destroyed first, because it was created last.
         drop(tokio::runtime::Handle::try_current());
     })
     .join()
@@ -176,7 +176,7 @@ fn a_release_is_waited_for_at_each_step_of_a_connections_end() {
     assert!(!inbox.drained(), "owed");
 }
 
-/// Permits send two releases of one owner: of the permits that were not won, and of the lease at its end.
+/// Permits send two releases of one owner: one for permits that were not won, and one at the end of the lease.
 #[test]
 fn a_key_that_was_put_back_says_nothing_of_a_lost_acquisition() {
     for is_put_back in [false, true] {
@@ -188,14 +188,14 @@ fn a_key_that_was_put_back_says_nothing_of_a_lost_acquisition() {
         let error = NodeError::sent(NodeErrorKind::Disconnected, "it does not answer");
         inbox.lose(sent(lock.acquire_call(&owner, TTL, 0)), &error);
         let early = sent(lock.release_call(&owner, TTL, true));
-        assert!(inbox.is_still_owed(&early[0], false), "nothing was there");
+        assert!(inbox.owe_if_lost(&early[0], false), "nothing was there");
         if is_put_back {
             sent(lock.restore_call(&owner, TTL));
         }
         inbox.send_owed(Instant::now() + TTL * 2);
         assert!(take(&inbox).is_empty(), "its ttl has passed");
         let released = sent(lock.release_call(&owner, TTL, true));
-        assert_eq!(inbox.is_still_owed(&released[0], true), is_put_back);
+        assert_eq!(inbox.owe_if_lost(&released[0], true), is_put_back);
     }
 }
 
@@ -220,7 +220,7 @@ fn the_end_of_a_node_is_seen_at_a_look_or_wakes_the_driver() {
     assert!(!batch.has_ended);
     submit(&inbox, &release());
     assert_eq!(driver.take(), 1);
-    // The driver looks, and the node is dropped.
+    // The driver looks, and then the node is dropped.
     inbox.take_batch(&mut batch, 0, &waker);
     assert!(!batch.has_ended && batch.calls.len() == 1);
     inbox.end();

@@ -1,5 +1,4 @@
-//! One server as a node: the inbox for its operations, and the driver, which is the task that connects to it and serves
-//! them.
+//! A node of one server: an inbox for its operations, and a driver, the task that connects and serves them.
 #![doc = include_str!("driver.md")]
 
 use std::future::pending;
@@ -29,10 +28,10 @@ use super::inbox::metrics::NodeMetrics;
 use super::options::RedisOptions;
 use super::vetting::{HIDDEN, ServerRole};
 
-/// The detail if a node has no driver.
+/// The error detail of a node whose driver has ended.
 const STOPPED: &str = "the node's driver has stopped";
 
-/// Dropping it ends the driver, once all submitted operations have been sent.
+/// A node of one server, with its driver. Dropping the node ends the driver once it has sent all submitted operations.
 pub(super) struct ServerNode {
     pub(super) inbox: Arc<Inbox>,
     driver: Arc<Mutex<Driver>>,
@@ -40,8 +39,8 @@ pub(super) struct ServerNode {
 }
 
 impl ServerNode {
-    /// Starts a driver for the server at `address`, on the present runtime, or else on the library's thread, where all
-    /// masters of a Cluster are, with the Cluster's figures.
+    /// Starts a driver for the server at `address`, on the current runtime. Without a runtime, it runs on the library's
+    /// thread, as do all masters of a Cluster, which share the figures `of_cluster`.
     pub(super) fn start(
         name: &Arc<str>,
         address: &Arc<RedisAddress>,
@@ -62,8 +61,8 @@ impl ServerNode {
         let home = home.unwrap_or_else(|| io.handle().clone());
         let driver = Arc::new(Mutex::new(Driver {
             address: Arc::clone(address),
-            // Made here and not in the driver's task, so that the checked set is complete once all its
-            // nodes are started.
+            // Create the check before the driver's task runs: the checked set is then complete once all nodes are
+            // started.
             check: ServerCheck::new(&inbox, io.environment().clock),
             inbox: Arc::clone(&inbox),
             role,
@@ -86,11 +85,11 @@ impl ServerNode {
         }
     }
 
-    /// Ends the connection of a master of a Cluster at once and for good: what was not answered is answered as lost,
-    /// and releases are owed.
+    /// Ends the connection of a Cluster's master at once and for good. Unanswered calls are answered as lost, and their
+    /// releases become owed releases.
     pub(super) async fn cut_off(&self) {
         self.keeper.abort();
-        // The driver's task holds this lock until the task has ended.
+        // The driver's task holds this mutex until the task has ended.
         let _driver = self.driver.lock().await;
         self.inbox.close(&not_connected(STOPPED));
     }
@@ -102,7 +101,7 @@ impl Drop for ServerNode {
     }
 }
 
-/// Keeps a node connected.
+/// Keeps a node connected to its server, and serves its operations.
 struct Driver {
     address: Arc<RedisAddress>,
     inbox: Arc<Inbox>,
@@ -111,31 +110,31 @@ struct Driver {
     #[cfg(feature = "sentinel")]
     floor: Arc<parking_lot::Mutex<super::sentinel::Floor>>,
     io: IoThread,
-    /// The id of the last server's process, if it was told.
+    /// The `run_id` of the last server, if the server showed it.
     run_id: Option<String>,
-    /// All addresses until the first connection.
+    /// All addresses for the first connection, and the first suitable address later.
     connect_to: ConnectTo,
-    /// The last logged reason for having no connection: a server that is down for a night gets one line in the log, not
-    /// one a second.
+    /// The last logged reason for a failed connection. The same reason is logged once, so a server that is down for a
+    /// night causes one line, not one a second.
     logged: String,
 }
 
 impl Driver {
-    /// Drives until the node is dropped. `None`: the driver has panicked.
+    /// Runs the driver until the node is dropped. Returns `None` if the driver has panicked.
     async fn run(driver: Arc<Mutex<Self>>) -> Option<()> {
         let driving = async { driver.lock().await.drive().await };
         tokio::task::unconstrained(unless_it_panics("a node's driver", driving)).await
     }
 
-    /// Waits for the end of the driver's `task`. If its runtime has ended, or if the driver has panicked, the library's
-    /// thread goes on: connecting panics on a runtime without sockets.
+    /// Waits for the end of the driver's `task`. Restarts the driver on the library's thread if its runtime has ended
+    /// or it has panicked. A panic moves it too, because connecting panics on a runtime without sockets.
     async fn keep(of: Arc<Mutex<Self>>, mut task: JoinSet<Option<()>>, mut is_library: bool) {
         loop {
             let has_ended = matches!(task.join_next().await, Some(Ok(Some(()))));
             let mut driver = of.lock().await;
             driver.check.node_check.unreachable();
             if has_ended || is_library {
-                // No caller may keep waiting for it.
+                // Answer all callers, because their driver has ended.
                 driver.inbox.close(&not_connected(STOPPED));
             }
             if has_ended || is_library && driver.has_ended_within(RESTART_PAUSE).await {
@@ -146,7 +145,7 @@ impl Driver {
         }
     }
 
-    /// Connects, serves, and connects again, until the node is dropped.
+    /// Connects, serves, and reconnects, until the node is dropped.
     async fn drive(&mut self) {
         let mut backoff = Backoff::new();
         loop {
@@ -155,7 +154,7 @@ impl Driver {
             };
             self.check.node_check.unreachable();
             let reason = error.to_string();
-            // A line that was held back is due once the node has come and gone for the last time.
+            // Remember only a written line. If the throttle held it back, the next failed attempt logs it.
             if self.logged != reason
                 && log_node!(
                     self.inbox.log,
@@ -167,7 +166,7 @@ impl Driver {
                 self.logged = reason;
             }
             if self.inbox.has_served.swap(false, Ordering::Relaxed) {
-                // The connection was of use, however short it was.
+                // The server has answered on this connection, so the next pause is short again.
                 backoff = Backoff::new();
             }
             if self.has_ended_within(backoff.next()).await {
@@ -189,10 +188,10 @@ impl Driver {
         let (reasons, (server, replaced, connected)) =
             made.inspect_err(|error| self.inbox.close(error))?;
         let facts = &connected.greeting.facts;
-        // A replica that is accepted comes and goes with each call. Its lines were written at the first time.
+        // An accepted replica ends its connection at each call. Log these lines only for its first connection.
         if self.logged != IS_REPLICA || !facts.is_replica() {
             let log = &self.inbox.log;
-            // If only the driver's runtime has ended, the node had no trouble.
+            // The gate is still open if only the driver's runtime has ended. The node was fine then: log nothing.
             if !self.inbox.is_open() {
                 log_node!(log, INFO, "node connected", server = %self.address, at = %server);
             }
@@ -207,7 +206,7 @@ impl Driver {
         actor.serve(replaced).await
     }
 
-    /// Logs that the node's server is another one than before, if no restart check says so.
+    /// Warns if the server has another `run_id` than before. A restart check logs this by its own rules.
     fn compare(&mut self, run_id: Option<String>) {
         let Some(run_id) = run_id else { return };
         let before = self.run_id.replace(run_id);
@@ -220,7 +219,7 @@ impl Driver {
         }
     }
 
-    /// Connects to the server, and the first time to all addresses of its name.
+    /// Connects to the server. The first time, connects to all addresses of its name.
     async fn connect(&self) -> Result<(Server, Replaced, Connected), NodeError> {
         let options = &self.inbox.options;
         let (server, replaced): (_, Replaced) = match &self.address.0 {
@@ -244,7 +243,7 @@ impl Driver {
         );
         let connected = connected.await.map_err(|error| {
             if self.address.fails_over() {
-                // The node's address does not show which server it is.
+                // Name the master, which the node's address leaves open.
                 return NodeError::unsent(error.kind(), format!("master {server}: {error}"));
             }
             error
@@ -252,12 +251,12 @@ impl Driver {
         Ok((server, replaced, connected))
     }
 
-    /// Refuses a server that a lock cannot rely on, or returns the reasons for the log.
+    /// Vets the server of a new connection. Refuses it with an error, or returns its faults for the log.
     fn vet(&self, server: &Server, connected: &Connected) -> Result<Option<String>, NodeError> {
         let facts = &connected.greeting.facts;
         let is_alone = self.role == ServerRole::Alone;
         if !is_alone && facts.is_replica() {
-            // Not refused: this server is being promoted, or another one is.
+            // A failover is under way: this error is temporary, and the driver connects again.
             let detail = format!("{server} was named as the master, and is a replica");
             return Err(not_connected(detail));
         }
@@ -270,7 +269,7 @@ impl Driver {
             .map(|(at, id)| (at.to_string(), id.as_deref()))
             .unzip();
         let places = places.join(", ");
-        // Later a replica may have been asked on the way to its master.
+        // Compare the servers only at the first connection. Later ones may have met a replica before its master.
         if self.connect_to == ConnectTo::All && ids.iter().any(|id| *id != ids[0]) {
             faults.push(format!(
                 "has a name that leads to several servers, {places}: two clients may hold one lock on two of them; give the \

@@ -10,7 +10,8 @@ mutants! {
     "counters-that-are-ahead-idle-away" breaks TokenOrder in Misset:
         raise_counters { .saturating_add(ahead) } => {};
 
-    // Hints make the counters of all nodes equal, so this mutant also removes them. That alone breaks nothing.
+    // Hints make the counters of all nodes equal, so these two mutants also remove the hints. That alone breaks
+    // nothing.
     "token-confirmed-whoever-has-the-key" breaks TokenUnique in Wild:
         raise_counters { let window = parse_integer(window)?; } => { count = 0; let (window, now) = (0, 0_i64); };
         extend { let (locks, gone) } => {

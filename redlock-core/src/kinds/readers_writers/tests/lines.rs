@@ -59,7 +59,7 @@ fn readers_that_a_writer_kept_out_go_in_before_the_next_writer() {
     let holder = acquired_within(MS * 20, &first, &mut write);
     assert_eq!(first.intent(), None);
     released(holder);
-    // The late reader did not wait.
+    // The late reader left no mark, so another writer gets in at once.
     let holder = first.acquired(&writer());
     released(holder);
 }

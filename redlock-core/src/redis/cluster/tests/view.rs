@@ -1,4 +1,4 @@
-//! What servers say of their Cluster.
+//! Tests of reading a server's view of its Cluster.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -89,7 +89,7 @@ fn the_epoch_is_read_from_the_info() {
     }
 }
 
-/// Any reply, also a nearly valid one.
+/// Generates any reply, including nearly valid ones.
 fn reply() -> impl Strategy<Value = Value> {
     let number = prop_oneof![-2..3_i64, 16_380..16_390_i64, any::<i64>()];
     let word = prop_oneof!["", "\\?", "ip", "h", "NOPERM", "[0-9]{1,6}"];

@@ -1,4 +1,4 @@
-//! The words of calls, and errors that are replies to them.
+//! Tests of the words in which calls are sent, and of error replies to calls.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::kinds::{Advice, Kind, ProtocolArgs, SCRIPTS, any_kind, plain, runs};
 use crate::model::resource::Resource;
 use crate::node::{Answer, NodeErrorKind};
 
-/// The words of a command, with the name of a script in the place of its text or its hash.
+/// Returns the words of a command. The name of a script replaces its text and its hash.
 fn shown(command: &Cmd) -> String {
     let word = |word: Arg<&[u8]>| {
         let Arg::Simple(word) = word else {
@@ -31,7 +31,7 @@ fn shown(command: &Cmd) -> String {
     command.args_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Calls of each kind of lock, with the words that a server receives.
+/// Returns calls of each kind of lock, as the words that a server receives.
 fn calls() -> BTreeSet<String> {
     let (one, other, mut calls) = (token(), other(), Vec::new());
     for (what, kind, is_fenced, names) in [
