@@ -5,10 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{NodeError, NodeErrorKind};
-use crate::setters::setters;
 
-/// The health of a node: figures for people and graphs. No vote depends on them. A node of your own sets those that it
-/// has.
+/// The health of a node: figures for people and graphs. No vote depends on them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NodeHealth {
@@ -38,50 +36,6 @@ pub struct NodeHealth {
     pub mend: Option<Arc<str>>,
 }
 
-impl NodeHealth {
-    setters! {
-        /// Sets the server's [address](field@Self::server).
-        server: impl Into<Option<String>>;
-
-        /// Says whether there is a [connection](field@Self::is_connected).
-        is_connected: bool;
-
-        /// Sets the time since the connection [last changed](field@Self::since).
-        since: impl Into<Option<Duration>>;
-
-        /// Sets the number of [connections](field@Self::connections).
-        connections: u64;
-
-        /// Sets the number of [answers](field@Self::answers).
-        answers: u64;
-
-        /// Sets the average [latency](field@Self::latency).
-        latency: impl Into<Option<Duration>>;
-
-        /// Sets the number of operations [in flight](field@Self::in_flight).
-        in_flight: usize;
-
-        /// Sets the numbers of [errors](field@Self::errors), by reason.
-        errors: BTreeMap<NodeErrorKind, u64>;
-
-        /// Sets the [last error](field@Self::last_error).
-        last_error: impl Into<Option<LastError>>;
-
-        /// Sets the reading of the [node's clock](field@Self::clock).
-        clock: impl Into<Option<ClockOffset>>;
-
-        /// Sets the [command](field@Self::mend) that mends the user's permissions.
-        mend: impl Into<Option<Arc<str>>>;
-    }
-}
-
-impl LastError {
-    /// Returns an error of this age.
-    pub fn new(error: NodeError, ago: Duration) -> Self {
-        Self { error, ago }
-    }
-}
-
 /// An error and its age.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -90,17 +44,6 @@ pub struct LastError {
     pub error: NodeError,
     /// The time since the error.
     pub ago: Duration,
-}
-
-impl ClockOffset {
-    /// Returns the reading, by a round trip `ago`, of a clock that is `ahead_us` ahead.
-    pub fn new(ahead_us: i64, within: Duration, ago: Duration) -> Self {
-        Self {
-            ahead_us,
-            within,
-            ago,
-        }
-    }
 }
 
 /// A node's clock against this host's.

@@ -5,9 +5,7 @@ use std::time::Duration;
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{
-    Fenced, Lease, LeaseHandle, LockBuilder, LockError, Resource, current_lease, lock,
-};
+use redlock_runtime::{Fenced, Lease, LockBuilder, LockError, Resource, current_lease, lock};
 
 use crate::runtime::fixture::{SOON, registry, start};
 
@@ -139,21 +137,6 @@ async fn a_fenced_lock_comes_with_a_token_under_any_options() {
         .try_run(async |lease| Ok(lease.fencing_token()))
         .await;
     assert!(first < second && second < third.unwrap());
-}
-
-#[tokio::test]
-async fn a_fenced_lock_is_held_for_its_body_before_that_begins() {
-    let locks = TestLocks::new();
-    let begins = |_lease: Fenced<LeaseHandle>| {
-        let held = locks.registry().held();
-        std::future::ready(held[0].has_body)
-    };
-    assert!(fenced().run(begins).await.unwrap());
-    let tried = fenced().try_run(|lease| {
-        let has_body = begins(lease);
-        async { Ok::<_, LockError>(has_body.await) }
-    });
-    assert!(tried.await.unwrap());
 }
 
 #[tokio::test]
