@@ -1,4 +1,4 @@
-//! Gives the checks a node, locks, and ways to wait.
+//! The tools of the checks: a node, locks, and ways to wait.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::{LONGEST_WAIT, Rig, TTL};
 
-/// Expects a vote, and returns it. What follows the pattern says what the call is.
+/// Asserts that a vote matches a pattern, and returns it. The arguments after the pattern name the call.
 macro_rules! votes {
     ($asked:expr, $expected:pat $(if $condition:expr)?, $($what:tt)+) => {{
         let vote = $crate::bench::vote($asked).await;
@@ -24,20 +24,20 @@ macro_rules! votes {
     }};
 }
 
-/// Expects a grant.
+/// Asserts that a call is granted.
 macro_rules! granted {
     ($asked:expr, $($what:tt)+) => { votes!($asked, Vote::Granted { .. }, $($what)+) };
 }
 
-/// The state of a run: its rig, and the node of the present check.
+/// The state of a run: its rig, and the node of the current check.
 pub(crate) struct Bench<R> {
     pub(crate) rig: Arc<R>,
     pub(crate) node: Arc<dyn Node>,
     pub(crate) check: &'static str,
     io: IoThread,
-    /// The number of keys that have a name so far.
+    /// The number of keys that have been named.
     named: AtomicU32,
-    /// The keys that were released, and are gone for good.
+    /// The keys of released locks, which must never return.
     gone: Mutex<Vec<String>>,
 }
 
@@ -71,13 +71,13 @@ impl<R: Rig> Bench<R> {
         }
     }
 
-    /// Puts another node in the place of the present one.
+    /// Replaces the current node by a new one.
     pub(crate) async fn renew(&mut self) {
         self.node = self.rig.node().await;
         self.until_voting(true).await;
     }
 
-    /// Expects every released key to be gone still: an acquisition that was late may have set it again.
+    /// Asserts that no late acquisition has set a released key again.
     pub(crate) async fn expect_none_back(&self) {
         let gone = self.gone.lock().clone();
         for key in gone {
@@ -86,7 +86,7 @@ impl<R: Rig> Bench<R> {
         }
     }
 
-    /// Returns a new name. The names of one check are in one hash slot.
+    /// Returns an unused name. All names of one check are in one hash slot.
     pub(crate) fn name(&self) -> String {
         let named = self.named.fetch_add(1, Ordering::Relaxed);
         format!("conformance:{{{}}}:{named}", self.check)
@@ -117,7 +117,7 @@ impl<R: Rig> Bench<R> {
         self.lock_on(&Request::new(Resource::all(keys)))
     }
 
-    /// Acquires `lock`, which is free, by a client that has this node only.
+    /// Acquires the free `lock` by a client that has only this node.
     pub(crate) fn acquire(&self, lock: &TestLock) -> impl Future<Output = Lease> + Send + use<R> {
         let settings = Settings::default()
             .node_timeout(LONGEST_WAIT)
@@ -132,7 +132,7 @@ impl<R: Rig> Bench<R> {
         submit(&*self.node, call)
     }
 
-    /// Takes the lock of `request`, which is free.
+    /// Takes the free lock of `request`.
     pub(crate) async fn held(&self, request: &Request) -> TestLock {
         let mut lock = self.lock_on(request);
         let call = lock.acquire();
@@ -147,14 +147,14 @@ impl<R: Rig> Bench<R> {
         self.held(&Request::new(self.name())).await
     }
 
-    /// Submits releases, and drops their answers.
+    /// Submits the releases of `locks`, and drops their answers.
     pub(crate) fn undo<'a>(&self, locks: impl IntoIterator<Item = &'a TestLock>) {
         for lock in locks {
             drop(self.submit(lock.release()));
         }
     }
 
-    /// Expects the keys of released locks to go, well before they expire.
+    /// Asserts that the keys of released locks disappear long before their ttl.
     pub(crate) async fn expect_gone<'a>(&self, locks: impl IntoIterator<Item = &'a TestLock>) {
         for key in locks.into_iter().flat_map(|lock| lock.calls.keys().names()) {
             let key = String::from_utf8_lossy(key).into_owned();
@@ -164,14 +164,14 @@ impl<R: Rig> Bench<R> {
         }
     }
 
-    /// Expects `lock` to be held by its token.
+    /// Asserts that the token of `lock` holds its key.
     pub(crate) async fn expect_held(&self, lock: &TestLock) {
         let value = self.rig.value(&lock.key).await;
         let is_held = value.as_deref() == Some(lock.token.as_bytes());
         assert!(is_held, "{} has another value than its holder's", lock.key);
     }
 
-    /// Ends all faults. Then the node grants, to a caller that retries.
+    /// Ends all faults, and asserts that the node grants a lock to a caller that retries.
     pub(crate) async fn mend(&self) {
         self.rig.mend().await;
         self.until_voting(true).await;
@@ -195,13 +195,13 @@ impl<R: Rig> Bench<R> {
     }
 }
 
-/// Returns the vote, which comes in bounded time.
+/// Returns the vote of a call. Panics if the vote takes longer than [`LONGEST_WAIT`].
 pub(crate) async fn vote(asked: Asked) -> Vote {
     let vote = timeout(LONGEST_WAIT, asked.vote()).await;
     vote.expect("every call is answered in time")
 }
 
-/// Polls until `is_so`, at most [`LONGEST_WAIT`].
+/// Waits until `is_so`. Panics after [`LONGEST_WAIT`].
 pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     let began = Instant::now();
     while !is_so().await {
@@ -213,7 +213,9 @@ pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     }
 }
 
-/// Does `work` on a thread outside of all runtimes. `work` gets a runtime, which ends after it.
+/// Does `work` on a thread outside of all runtimes.
+///
+/// `work` gets a runtime, which ends after it.
 pub(crate) async fn elsewhere<T: Send + 'static>(
     work: impl FnOnce(&Runtime) -> T + Send + 'static,
 ) -> T {

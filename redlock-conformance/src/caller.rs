@@ -1,4 +1,4 @@
-//! Lets callers leave at each await, and call from any thread.
+//! Checks that callers may leave at each await, and may call from any thread.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -12,7 +12,7 @@ use tokio::task::yield_now;
 use crate::Rig;
 use crate::bench::{Bench, elsewhere, vote};
 
-/// Polls `future` once, and again each time that it wakes its task, at most `polls` times.
+/// Polls `future` each time that it wakes its task, at most `polls` times.
 async fn drop_after<F: Future>(mut polls: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|context| {
@@ -75,7 +75,7 @@ pub(crate) async fn the_runtime_of_the_node_may_end<R: Rig>(bench: &mut Bench<R>
 pub(crate) async fn a_release_may_be_the_last_call<R: Rig>(bench: &mut Bench<R>) {
     let lock = bench.lock();
     let lease = bench.acquire(&lock).await;
-    // Now only the lease has the previous node. Its drop submits the release, and then drops the node.
+    // Only the lease still owns the previous node. Its drop submits the release, and then drops the node.
     bench.renew().await;
     elsewhere(move |_| drop(lease)).await;
     bench.expect_gone([&lock]).await;

@@ -1,4 +1,6 @@
-//! Breaks connections, stops or kills servers, and fills nodes. Each release is served, or stays owed.
+//! Checks that a node serves each release despite faults, or keeps it to repeat it later.
+//!
+//! The faults break connections, freeze and kill servers, and fill nodes.
 
 use std::sync::Arc;
 
@@ -66,7 +68,7 @@ pub(crate) async fn an_acquisition_that_comes_late_is_released<R: Rig>(bench: &m
     for released in locks.each_ref().map(|it| bench.submit(it.release())) {
         vote(released).await;
     }
-    // Only now the acquisitions come. If one is not undone, the end of the run finds its key.
+    // The acquisitions arrive only now. The end of the run finds the key of each that is not undone.
     bench.mend().await;
     bench.expect_gone(&locks).await;
 }

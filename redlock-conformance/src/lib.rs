@@ -1,9 +1,11 @@
-//! Checks that a [`Node`] keeps its contract, for authors of nodes. `Config::pool_node` of `redlock-runtime` takes such a
-//! node. This crate is for `[dev-dependencies]`: it switches on the feature `testing` of `redlock-core`.
+//! Checks that a [`Node`] keeps its contract, for authors of nodes.
 //!
-//! The author writes a [`Rig`]. It makes nodes of one store, reads and sets the store's keys directly, and inflicts
-//! [faults](ServerFault). [`run`] puts one check after the other to new nodes of the rig,
-//! and returns a [`Report`]. A check is not applicable if it needs a fault that the rig lacks.
+//! `Config::pool_node` of `redlock-runtime` takes such a node. This crate belongs into `[dev-dependencies]`, because it
+//! switches on the feature `testing` of `redlock-core`.
+//!
+//! The author of the node writes a [`Rig`]. The rig makes nodes of one store, reads and sets the store's keys
+//! directly, and inflicts [faults](ServerFault). [`run`] runs each check on new nodes of the rig, and returns a
+//! [`Report`]. A check that needs a fault that the rig lacks is not applicable.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -47,7 +49,7 @@
 //! # });
 //! ```
 
-// A check reports by a panic, which the run catches.
+// A check fails by a panic, which the run catches.
 #![allow(clippy::missing_panics_doc)]
 
 #[macro_use]
@@ -64,17 +66,19 @@ use std::time::Duration;
 
 use redlock_core::Node;
 
-/// Has the clock, the randomness and the background tasks with which a rig makes its nodes.
+/// Provides the clock, the randomness and the background tasks for the nodes of a rig.
 #[doc(no_inline)]
 pub use redlock_core::IoThread;
 
 use bench::Bench;
 pub use report::Report;
 
-/// The ttl of the locks that the checks take. None expires while a check waits for its key to go.
+/// The ttl of the locks that the checks take, which is longer than any wait of a check.
 pub const TTL: Duration = Duration::from_secs(60);
 
-/// The longest time that a check waits for an event. A node has to give up a frozen server within it.
+/// The longest time that a check waits for an event.
+///
+/// A node must give up a frozen server within this time.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 /// The number of calls in flight that nodes made under [`ServerFault::FewPlaces`] accept.
@@ -82,31 +86,32 @@ pub const FEW: usize = 4;
 
 /// Makes the nodes of one store, and inflicts faults on them.
 ///
-/// [`run`] awaits its futures on its own thread, except for one [`node`](Self::node): a runtime makes it that ends while
-/// the node lives on.
+/// [`run`] awaits the rig's futures on its own thread, with one exception: one [`node`](Self::node) is made on another
+/// runtime, which ends while the node lives on.
 #[expect(async_fn_in_trait, reason = "nobody needs to send the futures")]
 pub trait Rig: Send + Sync + 'static {
     /// Makes another node of the store, and waits until it votes.
     async fn node(&self) -> Arc<dyn Node>;
 
-    /// Reads the value of `key` from the store itself. It is called only while the store serves calls.
+    /// Reads the value of `key` directly from the store. Called only while the store serves calls.
     async fn value(&self, key: &str) -> Option<Vec<u8>>;
 
-    /// Sets `key` in the store itself, for [`TTL`] at least, or deletes it.
+    /// Sets `key` directly in the store, for at least [`TTL`], or deletes it.
     async fn set(&self, key: &str, value: Option<&[u8]>);
 
-    /// Returns the faults that are possible here.
+    /// Returns the faults that this rig can inflict.
     fn faults(&self) -> &[ServerFault] {
         &[]
     }
 
-    /// Inflicts one of these [`faults`](Self::faults). Returns when it has set in.
+    /// Inflicts one of the rig's [`faults`](Self::faults), and returns when the fault has taken effect.
     async fn inflict(&self, fault: ServerFault) {
         panic!("the rig lists {fault:?} and does not inflict it");
     }
 
-    /// Ends all faults. Held calls and answers go on. What the store keeps in memory only may be lost if it was
-    /// [killed](ServerFault::Kill), and in no other case.
+    /// Ends all faults, and delivers the calls and answers that were held back.
+    ///
+    /// The store may lose its memory only if it was [killed](ServerFault::Kill).
     async fn mend(&self) {}
 }
 
@@ -114,36 +119,37 @@ pub trait Rig: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerFault {
-    /// All connections of the nodes break, once. New ones can be made.
+    /// All connections of the nodes break once. New connections succeed.
     Sever,
-    /// All connections of the nodes break, and new ones fail. The store goes on.
+    /// All connections of the nodes break, and new connections fail. The store keeps running.
     Cut,
-    /// The server stands still. It accepts connections and calls, and serves the calls once it goes on.
+    /// The server freezes. It accepts connections and calls, and serves the calls when the fault ends.
     Freeze,
-    /// The server dies. Mending restarts it.
+    /// The server dies. [`mend`](Rig::mend) restarts it.
     Kill,
-    /// The server forgets all scripts, once.
+    /// The server forgets all scripts once.
     FlushScripts,
-    /// The present connections hold back all calls, unlike new connections. The calls arrive when this is mended, even
-    /// if the connections are closed by then.
+    /// The existing connections hold back all calls, but new connections pass them on.
+    ///
+    /// The held calls arrive when the fault ends, even if their connections have been closed.
     HoldRequests,
-    /// The answers are held back, and arrive when this is mended.
+    /// All answers are held back until the fault ends.
     HoldAnswers,
-    /// Nodes that are made from now on accept [`FEW`] calls in flight.
+    /// New nodes accept only [`FEW`] calls in flight.
     FewPlaces,
 }
 
 /// A check of a node.
 struct Check<R> {
     name: &'static str,
-    /// The faults that it inflicts, so the rig must list them.
+    /// The faults that the check inflicts. The rig must list all of them.
     needs: &'static [ServerFault],
     run: CheckFn<R>,
 }
 
 type CheckFn<R> = for<'a> fn(&'a mut Bench<R>) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// Makes the list of checks. A row is a function, and what it needs.
+/// Makes the list of checks from rows of a function and the faults that it needs.
 macro_rules! checks {
     ($( $room:ident::$check:ident [$($fault:ident),*] )+) => {
         fn checks<R: Rig>() -> Vec<Check<R>> {
@@ -175,7 +181,7 @@ checks! {
     faults::a_full_node_refuses_acquisitions_alone [FewPlaces, Freeze]
 }
 
-/// Puts each check to the nodes of `rig`, prints how it went, and returns all of it. Needs a tokio runtime.
+/// Runs each check on the nodes of `rig`, and prints and returns the results. Needs a tokio runtime.
 pub async fn run<R: Rig>(rig: &Arc<R>) -> Report {
     let (mut bench, mut report) = (Bench::new(rig).await, Report::default());
     for Check { name, needs, run } in checks() {

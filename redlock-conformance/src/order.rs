@@ -1,4 +1,4 @@
-//! Checks that a node serves calls with a common key in the order of their submission.
+//! Checks that a node serves calls for one key in the order of their submission.
 
 use redlock_core::Request;
 use redlock_core::node::Vote;
@@ -59,7 +59,7 @@ pub(crate) async fn a_flush_of_scripts_loses_nothing<R: Rig>(bench: &mut Bench<R
     each_kind(bench, true).await;
 }
 
-/// Takes and releases locks of each kind, and `flushes` the scripts in between.
+/// Takes and releases locks of each kind. If `flushes`, the server forgets its scripts in between.
 async fn each_kind<R: Rig>(bench: &Bench<R>, flushes: bool) {
     let flush = async || {
         if flushes {
@@ -82,7 +82,7 @@ async fn each_kind<R: Rig>(bench: &Bench<R>, flushes: bool) {
         flush().await;
         let next = bench.lock_on(&request);
         let (taken, undone) = (bench.submit(next.acquire()), bench.submit(next.release()));
-        // A call that finds its own key has been served twice.
+        // If a call finds its own key, the node has served it twice.
         votes!(taken, Vote::Granted { .. } | Vote::Failed(_), "free {kind}");
         vote(undone).await;
         bench.until_drained().await;

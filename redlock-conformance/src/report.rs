@@ -1,4 +1,4 @@
-//! Reports the result of each check.
+//! The report of a run, with the result of each check.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::{LONGEST_WAIT, ServerFault};
 
-/// The result of each check, by its name.
+/// The results of a run: the name of each check, and how the node did.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 #[must_use = "a failed check does not panic by itself"]
@@ -28,7 +28,7 @@ impl Report {
         self.not_applicable.iter().map(|(name, _)| *name).collect()
     }
 
-    /// Panics if a check failed, or if all were left out.
+    /// Panics if a check failed, or if every check was left out.
     #[track_caller]
     pub fn assert_passed(&self) {
         let failed = self
@@ -40,7 +40,9 @@ impl Report {
         assert!(!self.passed.is_empty(), "no check applied");
     }
 
-    /// Awaits a check. It fails by a panic, or if it takes longer than four of the longest waits.
+    /// Awaits a check and records its result.
+    ///
+    /// The check fails by a panic, or after four times [`LONGEST_WAIT`].
     pub(crate) async fn add(&mut self, name: &'static str, check: impl Future<Output = ()>) {
         let mut check = pin!(timeout(4 * LONGEST_WAIT, check));
         let done = poll_fn(|context| {
@@ -52,10 +54,10 @@ impl Report {
                 println!("{name} ... ok");
                 return self.passed.push(name);
             }
-            Ok(Err(_)) => "it waits in vain".to_owned(),
+            Ok(Err(_)) => "the check timed out".to_owned(),
             Err(panic) => match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
                 (Some(text), _) => text.clone(),
-                (_, text) => text.map_or("it panicked", |text| text).to_owned(),
+                (_, text) => text.map_or("the check panicked", |text| text).to_owned(),
             },
         };
         println!("{name} ... FAILED: {why}");

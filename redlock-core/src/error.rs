@@ -273,7 +273,7 @@ pub enum NodeOutcome {
     Absent,
     /// The node gave no answer within this time.
     NoAnswer(Duration),
-    /// The answers of other nodes decided before this node had used its time. The node is not at fault.
+    /// The other nodes' answers decided the round before this node's time was up. The node is not at fault.
     NotAwaited,
     /// The node granted an extension, but its vote does not count yet. Its key came late or was restored, so another
     /// client may have held the lock before.

@@ -1,4 +1,4 @@
-//! For actix-web.
+//! The routes for actix-web.
 
 use std::future::ready;
 
@@ -12,7 +12,9 @@ use redlock_runtime::registry::Registry;
 
 use crate::{Document, HEADERS, health, held, page, sites};
 
-/// Returns the routes of [`redlock_inspect`](crate) below `path`, to serve on an internal port: `""` is all of it.
+/// Returns the routes of [`redlock_inspect`](crate) below `path`, for an internal port.
+///
+/// With the path `""`, the routes begin at the root.
 ///
 /// ```no_run
 /// # async fn example(redlock: &redlock_runtime::Redlock) -> std::io::Result<()> {
@@ -20,7 +22,7 @@ use crate::{Document, HEADERS, health, held, page, sites};
 /// let app = move || {
 ///     actix_web::App::new().service(redlock_inspect::actix_scope("", &registry))
 /// };
-/// // Not where the service itself listens.
+/// // Choose another port than that of the service.
 /// actix_web::HttpServer::new(app).workers(1).bind(("127.0.0.1", 9090))?.run().await
 /// # }
 /// ```

@@ -1,4 +1,4 @@
-//! For axum.
+//! The routes for axum.
 
 use axum::Router;
 use axum::extract::{OriginalUri, State};
@@ -11,14 +11,15 @@ use redlock_runtime::registry::Registry;
 
 use crate::{Document, HEADERS, health, held, page, sites};
 
-/// Returns the routes of [`redlock_inspect`](crate) below `path`, to serve on an internal port: `""` is all of
-/// it. Give the path here and [`merge`](Router::merge) the router: [`nest`](Router::nest) at `/locks`
-/// would leave `/locks/` without an answer.
+/// Returns the routes of [`redlock_inspect`](crate) below `path`, for an internal port.
+///
+/// With the path `""`, the routes begin at the root. [`merge`](Router::merge) the router instead of
+/// [`nest`](Router::nest)ing it, because a router that is nested at `/locks` does not answer `/locks/`.
 ///
 /// ```no_run
 /// # async fn example(redlock: &redlock_runtime::Redlock) -> std::io::Result<()> {
 /// let app = redlock_inspect::axum_router("", redlock.registry());
-/// // Not where the service itself listens.
+/// // Choose another port than that of the service.
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:9090").await?;
 /// # #[cfg(any())]
 /// axum::serve(listener, app).await

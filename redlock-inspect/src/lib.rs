@@ -1,22 +1,23 @@
-//! Shows held leases and the health of nodes over HTTP: for a person on call, a readiness probe or a
-//! script.
+//! Shows held leases and the health of nodes over HTTP.
+//!
+//! The readers are people on call, readiness probes and scripts.
 //!
 //! | path | answers |
 //! |---|---|
-//! | `/` | one page with all of it. `?live` reloads itself every 5 s |
-//! | `/health` | each pool, as JSON. The status is 200 if [`Registry::is_ready`]: a majority of the default pools votes, and no shutdown has begun. 503 otherwise |
-//! | `/held` | each lease that is held, and each election in which this process stands, as JSON |
+//! | `/` | one page with everything. With `?live`, the page reloads itself every 5 s |
+//! | `/health` | each pool, as JSON. The status is 200 if [`Registry::is_ready`]: a majority of the default pools votes, and no shutdown has begun. Otherwise 503 |
+//! | `/held` | each held lease, and each election in which this process is a candidate, as JSON |
 //! | `/sites` | each annotated function with its parameters, as JSON |
 //!
-//! Do not use `/health` as a liveness probe, because the restart of a process does not repair its nodes. As a
-//! readiness probe it takes all processes out at once when too few nodes vote, with the routes that lock nothing.
+//! As a liveness probe, `/health` would restart the process in vain, because that repairs no node. As a readiness probe, it
+//! takes all processes out of service at once when too few nodes vote. That includes their routes that need no lock.
 //!
-//! **Mount it on an internal port only**: it shows resource names, which may be personal data, and
-//! the addresses of the servers. It shows no password, and of an owner token only the beginning. It changes nothing.
-//! It answers from memory and asks no node.
+//! **Serve these routes on an internal port only.** They show resource names, which may be personal data, and the
+//! addresses of the servers. They show no passwords, and only the beginning of an owner token. They are read-only, and
+//! answer from memory without any call to a node.
 //!
-//! `axum_router` and `actix_scope` are for the features `axum` and `actix`. For another framework,
-//! serve the [`Document`]s that [`page()`], [`health`], [`held`] and [`sites`] make, with [`HEADERS`].
+//! The features `axum` and `actix` provide `axum_router` and `actix_scope`. For another framework,
+//! serve the [`Document`]s of [`page()`], [`health`], [`held`] and [`sites`], with [`HEADERS`].
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "actix")]
@@ -37,8 +38,10 @@ pub use self::actix::actix_scope;
 pub use self::axum::axum_router;
 use view::{ElectionView, FunctionView, HealthView, LeaseView, all};
 
-/// The headers of every [`Document`]. They keep browsers from storing it, from loading and running anything but
-/// its own styles, and from showing it in a frame of another page.
+/// The headers for every [`Document`].
+///
+/// With them, a browser applies only the document's own styles. It refuses to store the document, to run scripts in it,
+/// and to show it in a frame of another page.
 ///
 /// ```
 /// for (name, value) in redlock_inspect::HEADERS {
@@ -82,14 +85,16 @@ impl Document {
         Self {
             status,
             content_type: "application/json",
-            // Texts, numbers and maps with names always convert.
+            // The conversion cannot fail for texts, numbers and maps with names.
             body: serde_json::to_string_pretty(of).unwrap_or_default(),
         }
     }
 }
 
-/// Returns everything on one page. `path` and `query` are the request's, the path as the browser sees it:
-/// the page links to the others below it.
+/// Returns one page with everything.
+///
+/// `path` and `query` are those of the request. `path` must be the path that the browser sees, because the page links
+/// to the other documents below it.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -122,7 +127,7 @@ pub fn health(registry: &Registry) -> Document {
     Document::json(if health.ready { 200 } else { 503 }, &health)
 }
 
-/// Returns each held lease, and each election in which this process stands, as JSON.
+/// Returns each held lease, and each election in which this process is a candidate, as JSON.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

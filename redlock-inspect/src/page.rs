@@ -1,4 +1,6 @@
-//! Renders the page. The template escapes all values, because names of resources come from outside.
+//! Renders the page.
+//!
+//! The template escapes all values, because names of resources come from outside.
 
 use std::time::SystemTime;
 
@@ -10,7 +12,7 @@ use crate::view::{
     ElectionView, FunctionView, HealthView, LeaseView, ParameterView, PoolView, all,
 };
 
-/// The most rows of a readable page. The leases that have been held longest come first.
+/// The most rows that a page shows. The leases that have been held longest come first.
 const MOST_ROWS: usize = 200;
 
 pub(crate) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
@@ -25,7 +27,7 @@ pub(crate) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
                 meta name="robots" content="noindex";
                 @if is_live { meta http-equiv="refresh" content="5"; }
                 title { "redlock on " (health.owner) }
-                // A constant of this crate.
+                // The styles are a constant of this crate, so they need no escaping.
                 style { (PreEscaped(include_str!("style.css"))) }
             }
             body {
@@ -53,10 +55,10 @@ pub(crate) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
     page.into_string()
 }
 
-/// Returns a link to a document below `path`. It is relative, for proxies with another prefix.
+/// Returns a link to a document below `path`. The link is relative, for proxies that change the prefix.
 fn below(path: &str, name: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or_default();
-    // The dot keeps a browser from reading a part of `last` as a scheme.
+    // The dot prevents a browser from taking a part of `last` for a scheme.
     if last.is_empty() {
         format!("./{name}")
     } else {
@@ -161,7 +163,7 @@ fn pool(pool: &PoolView) -> [Markup; 6] {
 
 fn lease(lease: &LeaseView) -> [Markup; 6] {
     [
-        // `bdi` isolates a text: it would otherwise be able to reverse the rest of the line.
+        // `bdi` isolates the text, which could otherwise reverse the rest of the line.
         html! {
             bdi { (lease.resource) }
             @if let Some(note) = &lease.note { small { bdi { (note) } } }
@@ -235,7 +237,7 @@ fn path(name: &str) -> Markup {
     }
 }
 
-/// Renders a text in which names and commands are between backticks.
+/// Renders a text that has names and commands between backticks.
 fn prose(text: &str) -> Markup {
     html! {
         @for (index, part) in text.split('`').enumerate() {

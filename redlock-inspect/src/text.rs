@@ -1,11 +1,13 @@
-//! Figures: a number in JSON, and a text for people on the page.
+//! Figures, which are numbers in JSON and readable texts on the page.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use serde::{Serialize, Serializer};
 
-/// Whole milliseconds in JSON; `410ms` or `1m 20s` on the page, cut to a second from there on.
+/// A duration, as whole milliseconds in JSON.
+///
+/// The page shows `410ms` or `1m 20s`. Durations from a second on are cut to whole seconds.
 pub(crate) struct Ms(pub(crate) Duration);
 
 impl Serialize for Ms {
@@ -23,8 +25,9 @@ impl fmt::Display for Ms {
     }
 }
 
-/// Whole microseconds in JSON; `0.21 ms` or `62.1 s` on the page, with the sign also of what is positive by
-/// `{:+}`.
+/// A duration with a sign, as whole microseconds in JSON.
+///
+/// The page shows `0.21 ms` or `62.1 s`. With `{:+}`, positive durations have a sign too.
 #[derive(Serialize)]
 pub(crate) struct Us(pub(crate) i64);
 
@@ -37,7 +40,7 @@ impl Us {
 impl fmt::Display for Us {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            // Less is shown as 0.00, and zero has no minus.
+            // A smaller value is shown as 0.00, which has no minus.
             ..-4 => "−",
             _ if f.sign_plus() => "+",
             _ => "",
@@ -51,7 +54,7 @@ impl fmt::Display for Us {
     }
 }
 
-/// `2026-11-21T17:20:00Z`
+/// Formats a time as `2026-11-21T17:20:00Z`.
 pub(crate) fn utc(at: SystemTime) -> String {
     humantime::format_rfc3339_seconds(at).to_string()
 }

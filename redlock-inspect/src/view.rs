@@ -1,4 +1,4 @@
-//! Defines the JSON of the documents. The page shows the same values.
+//! The JSON of the documents. The page shows the same values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) struct HealthView {
     pub(crate) pools: Vec<PoolView>,
 }
 
-/// The fields of [`VotingPools`].
+/// The fields of [`VotingPools`] in JSON.
 #[derive(Serialize)]
 #[serde(remote = "VotingPools")]
 struct VotesView {
@@ -38,11 +38,11 @@ pub(crate) struct PoolView {
     pub(crate) name: String,
     pub(crate) default: bool,
     pub(crate) votes: bool,
-    /// The reason why it abstains.
+    /// The reason why the node abstains.
     pub(crate) reason: Option<NodeErrorView>,
     pub(crate) server: Option<String>,
     pub(crate) connected: bool,
-    /// The time since it was connected or disconnected.
+    /// The time since the node was connected or disconnected.
     pub(crate) since_ms: Option<Ms>,
     pub(crate) connections: u64,
     pub(crate) epoch: u32,
@@ -198,7 +198,9 @@ pub(crate) struct FunctionView {
     pub(crate) parameters: BTreeMap<&'static str, ParameterView>,
 }
 
-/// A value as `redlock.toml` has it, and the layer that says it. A value that only the call knows is `None`.
+/// A value in the format of `redlock.toml`, and the layer that sets it.
+///
+/// A value that is known only at the call is `None`.
 #[derive(Serialize)]
 pub(crate) struct ParameterView {
     pub(crate) value: Option<String>,

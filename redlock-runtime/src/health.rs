@@ -24,7 +24,7 @@ pub struct PoolHealth {
     /// The number of times that the node may have forgotten locks, as far as this process saw: it restarted, was
     /// flushed, or its clock stepped.
     pub epoch: u32,
-    /// The number of leases that use this pool but lack a valid grant from it, because it restarted or did not answer.
+    /// The number of leases that use this pool but lack a valid grant from it. The node restarted, or did not answer.
     /// The restart of another node may end these leases.
     pub leases_without_grant: usize,
     /// The connection, latency, errors and clock of the pool's node.

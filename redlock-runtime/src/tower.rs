@@ -19,11 +19,11 @@
 //! ```
 //!
 //! The inner service is called under the lock. Its future is a body like that of an annotated function: it is dropped
-//! before the lock is released, and it is cancelled when its lease is over. Code in it finds its lease by
-//! [`current_lease`](crate::current_lease). For a lock with
-//! [`LockOptions::fencing`](crate::parameters::LockOptions::fencing), it finds the fencing token by
-//! [`fenced`](crate::LeaseHandle::fenced). If a response streams its body after the future has returned, that part is
-//! sent without the lock.
+//! before the lock is released, and it is cancelled when its lease is over. Code in it finds its lease
+//! by [`current_lease`](crate::current_lease). For a lock
+//! with [`LockOptions::fencing`](crate::parameters::LockOptions::fencing), it finds the fencing token
+//! by [`fenced`](crate::LeaseHandle::fenced). If a response streams its body after the future has returned, that part
+//! is sent without the lock.
 //!
 //! If a request gets no lock, or loses it, [`FromLockError`] makes the answer. If the service's error can be made from
 //! a [`LockError`](crate::LockError), as a boxed error can, the call fails with that error. The services of axum cannot
@@ -94,7 +94,7 @@ where
     }
 
     fn call(&mut self, request: R) -> Self::Future {
-        // The present service reported that it is ready, so it serves this request. The clone serves the next one.
+        // Use the service that reported to be ready for this request, and keep the clone for the next one.
         let next = self.inner.clone();
         let mut ready = mem::replace(&mut self.inner, next);
         match (self.lock_of)(&request).into() {

@@ -10,7 +10,9 @@ mod guide;
 mod links;
 mod log_events;
 mod markdown;
+mod sentences;
 mod sizes;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -140,7 +140,8 @@ impl<'a> Draw<'a> {
                 let word = self.one_of(KEYS);
                 self.key(&word, place)
             }
-            "readers" | "intent" | "turn" | "queue" => format!("redlock:{word}:{{r}}"),
+            "readers" | "intent" | "turn" => format!("redlock:{word}:{{r}}"),
+            "queue" => "redlock:queue:2:{r}".into(),
             _ => format!("{word}:{place}"),
         }
     }
@@ -160,10 +161,11 @@ impl<'a> Draw<'a> {
             "taken" => self.one_of("0,1,2,3"),
             "life" => self.one_of("3600000,7200000"),
             "advice" => self.one_of("0,600000"),
+            "call" => self.one_of("100,2000"),
             "window" => "1000000".into(),
             "hint" => self.micros().to_string(),
             "text" => "web-1/7 2026-11-22T03:00:00.012Z".into(),
-            "tried" | "back" | "streak" => word.into(),
+            "tried" | "back" | "streak" | "served" => word.into(),
             word if is_literal => word.into(),
             other => panic!("an argument `{other}`: say here what that may be"),
         }
@@ -233,7 +235,8 @@ impl<'a> Draw<'a> {
         let line = |_| {
             let later = self.one_of("-20000,-9000,20000,1800000").parse();
             let until = self.millis(later.expect("a number"));
-            format!("{} {until}\n", self.random.pick(&CLIENTS))
+            let call = self.one_of("0100,2000,    ");
+            format!("{} {call} {until}\n", self.random.pick(&CLIENTS))
         };
         (0..count).map(line).collect()
     }

@@ -43,6 +43,7 @@ async fn init_names_the_commands_that_a_pool_has_to_allow() {
     };
     assert_eq!(problem.kind, ProblemKind::Denied);
     assert_eq!(problem.site.as_deref(), Some("permissions::shows"));
+    assert_eq!(problem.pools, ["a", "b", "c"]);
     assert_eq!(
         problem.to_string(),
         format!(

@@ -80,7 +80,11 @@ impl<'a> Acquirer<'a> {
             keys: &keys,
             prefix,
             is_fenced: request.fencing,
-            advice: budget.advice().map(|lasts| Advice { client, lasts }),
+            advice: budget.advice().map(|lasts| Advice {
+                client,
+                lasts,
+                call: budget.call(),
+            }),
         });
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
             let mut auxiliary = protocol.auxiliary_keys();
@@ -101,6 +105,10 @@ impl<'a> Acquirer<'a> {
 
     pub(super) fn context(&self) -> &'a Arc<Context> {
         &self.parts.context
+    }
+
+    fn line_key(&self) -> LineKey {
+        LineKey::new(self.protocol.line_keys(), self.request.kind, self.nodes)
     }
 
     /// Returns the lock for a refusal, which other callers in line may read.
@@ -128,8 +136,7 @@ impl<'a> Acquirer<'a> {
     /// Waits in line and asks the nodes, while the budget lasts.
     async fn compete(&mut self) -> Result<Lease, AcquireError> {
         loop {
-            let keys = self.protocol.line_keys();
-            let key = LineKey::new(keys, self.request.kind, self.nodes);
+            let key = self.line_key();
             let turn = self.parts.lines.turn(key, &mut self.budget).await;
             let turn =
                 turn.map_err(|known| waiter_error(known, &self.sought_lock(), &self.budget))?;
@@ -268,10 +275,13 @@ impl<'a> Acquirer<'a> {
 impl Drop for Acquirer<'_> {
     fn drop(&mut self) {
         // The release of a lease takes back the name that the winning attempt left.
-        let unsuccessful = self.budget.attempts - u32::from(self.has_won);
-        if unsuccessful > 0
-            && let Some(call) = self.protocol.withdraw_call(self.has_won)
-        {
+        let was_refused = self.budget.attempts > u32::from(self.has_won);
+        if self.has_won && !was_refused {
+            return;
+        }
+        let lines = &self.parts.lines;
+        let is_kept = self.has_won || lines.need_mark(&self.line_key(), was_refused);
+        if let Some(call) = self.protocol.withdraw_call(is_kept) {
             // The call follows the acquisitions on each connection, and is owed until it is delivered.
             Round::start(self.nodes, call, Goal::All);
         }

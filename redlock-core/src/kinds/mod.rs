@@ -123,7 +123,7 @@ impl fmt::Display for Kind {
 }
 
 /// All scripts. Connections load these scripts, and tests run them.
-pub(crate) static SCRIPTS: [&Script; 15] = [
+pub(crate) static SCRIPTS: [&Script; 14] = [
     &exclusive::scripts::SET,
     &exclusive::scripts::ACQUIRE_ALL,
     &exclusive::scripts::EXTEND,
@@ -131,7 +131,6 @@ pub(crate) static SCRIPTS: [&Script; 15] = [
     &exclusive::scripts::MANY,
     &permits::scripts::ACQUIRE_PERMIT,
     &permits::scripts::LEAVE_QUEUE,
-    &permits::scripts::RELEASE_OTHERS,
     &readers_writers::scripts::ACQUIRE_READ,
     &readers_writers::scripts::ACQUIRE_WRITE,
     &readers_writers::scripts::EXTEND_READ,

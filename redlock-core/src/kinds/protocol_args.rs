@@ -21,4 +21,6 @@ pub(crate) struct Advice<'a> {
     /// The token of the caller's client, under which nodes remember the caller.
     pub(crate) client: &'a OwnerToken,
     pub(crate) lasts: Duration,
+    /// The time that the caller needs to come, once a permit is free for it.
+    pub(crate) call: Duration,
 }

@@ -16,8 +16,7 @@
 //! use redlock_core::lease::{BodyOutcome, OnLost, Released};
 //! use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let io = IoThread::start()?;
+//! # let io = IoThread::start().unwrap();
 //! # let environment = io.environment();
 //! # let node = MemoryNode::new("a", environment.clock.clone());
 //! # let nodes: NodeSet = [Arc::new(node) as Arc<dyn Node>].into();
@@ -32,9 +31,7 @@
 //! }
 //! assert_eq!(lease.release().await, Released::Confirmed);
 //! # Ok::<_, redlock_core::error::AcquireError>(())
-//! # })?;
-//! # Ok(())
-//! # }
+//! # }).unwrap();
 //! ```
 
 pub(crate) mod body;

@@ -4,13 +4,32 @@ use std::borrow::Cow;
 
 /// The error for a value that a request may not have. The text names the value, the reason and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Invalid(Cow<'static, str>);
+#[error("{text}")]
+pub struct Invalid {
+    text: Cow<'static, str>,
+    is_of_a_file: bool,
+}
 
 impl Invalid {
     /// Makes an error. `text` names the value, the reason and the fix.
     pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
-        Self(text.into())
+        Self {
+            text: text.into(),
+            is_of_a_file: false,
+        }
+    }
+
+    /// Returns the error for a file that cannot be read, or whose content cannot be used.
+    pub(crate) fn of_a_file(text: String) -> Self {
+        Self {
+            is_of_a_file: true,
+            ..Self::new(text)
+        }
+    }
+
+    /// True if the value names a file that cannot be read, or whose content cannot be used. The value may be right.
+    pub fn is_of_a_file(&self) -> bool {
+        self.is_of_a_file
     }
 
     /// Returns all errors of `checks` as a single error.

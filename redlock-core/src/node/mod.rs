@@ -189,13 +189,14 @@ pub enum NodeErrorKind {
     Protocol,
     /// The node may have forgotten locks, and abstains until the longest ttl has passed.
     Quarantined,
-    /// A lock may not rely on the server: it is a replica, the server of another pool, or it evicts
-    /// keys.
+    /// A lock may not rely on the server: it evicts keys, is a replica or the server of another pool, or has the marker
+    /// of another wire format.
     Refused,
 }
 
 impl NodeError {
-    /// Returns an error for an operation that certainly never reached the node. There is nothing to undo.
+    /// Returns an error for an operation that certainly never reached the node. There is nothing to undo. Errors and logs
+    /// show the `detail`, so it must contain no secret.
     pub fn unsent(kind: NodeErrorKind, detail: impl Into<Arc<str>>) -> Self {
         Self {
             kind,

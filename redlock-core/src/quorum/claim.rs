@@ -95,12 +95,12 @@ impl Claim {
             return false;
         };
         let until = self.longest_ttl();
-        let release = self
-            .protocol
-            .release_others_call(&self.token, until, chosen.keys());
+        let release = self.protocol.release_call(&self.token, until, false);
         // A node that granted the chosen permit is free of our other keys.
         let others = !self.acquisition.seats().granted;
-        self.send_to(others, release, Goal::All);
+        self.send_to(others, release.without(chosen.keys()), Goal::All);
+        let served = self.protocol.served_call();
+        served.map(|served| self.send_to(others, served, Goal::All));
         self.protocol = chosen;
         true
     }

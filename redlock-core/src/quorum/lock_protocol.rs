@@ -26,9 +26,9 @@ pub(crate) trait LockProtocol: Send + Sync {
     /// may live. `is_lease` is false after a failed attempt.
     fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call;
 
-    /// Returns the call that deletes the keys of all permits except the `chosen` one.
-    fn release_others_call(&self, token: &OwnerToken, until: Duration, chosen: &Resource) -> Call {
-        self.release_call(token, until, false).without(chosen)
+    /// Returns the call that tells a node without our permit that other nodes granted one, if the client waited.
+    fn served_call(&self) -> Option<Call> {
+        None
     }
 
     /// Returns the call that raises the fencing counters to `counter`, if the token has the keys. Returns `None` for a
@@ -37,9 +37,9 @@ pub(crate) trait LockProtocol: Send + Sync {
         None
     }
 
-    /// Returns the call that removes the marks of refused attempts, if marks are left. The call is sent once the last
-    /// attempt `has_won` or the caller gives up.
-    fn withdraw_call(&self, _has_won: bool) -> Option<Call> {
+    /// Returns the call that removes the marks of refused attempts, if marks have to go. A mark `is_kept` if the last
+    /// attempt won, or if other refused callers of the line need the mark.
+    fn withdraw_call(&self, _is_kept: bool) -> Option<Call> {
         None
     }
 
@@ -101,7 +101,7 @@ pub(crate) trait LockProtocol: Send + Sync {
 }
 
 /// The place of a caller in its line, for the order at the nodes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinePlace {
     /// True if the nodes refused this caller, or one ahead of it while this caller waited.
     pub(crate) was_refused: bool,
@@ -110,6 +110,8 @@ pub(crate) struct LinePlace {
     pub(crate) is_followed_by_refused: bool,
     /// True if the process just released a permit and may take it again within its streak.
     pub(crate) is_in_streak: bool,
+    /// The number of permits that the callers of the line hold.
+    pub(crate) permits_held: usize,
 }
 
 /// The rule for a caller's turn once it has the lock: see [`LockProtocol::turn_rule`].

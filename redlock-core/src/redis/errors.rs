@@ -12,7 +12,7 @@ pub(super) const CLOSED: &str = "the server closed the connection";
 /// The error detail for an answer outside of the Redis protocol.
 pub(super) const GARBLED: &str = "the server does not speak the Redis protocol";
 
-/// Returns the error for an operation that stays unsent.
+/// Returns the error for an operation that was never sent.
 pub(super) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::NotConnected, detail)
 }
@@ -44,7 +44,7 @@ pub(super) fn together(errors: &[(impl Display, NodeError)]) -> NodeError {
     const MOST_NAMED: usize = 3;
     let mut kinds = errors.iter().map(|(_, error)| error.kind());
     let kind = kinds.find(|kind| *kind != NodeErrorKind::NotConnected);
-    // Sort the texts, so that the same errors give the same text. The log then recognizes and omits it.
+    // Sort the texts, so that the same errors give the same text. The log then omits a repeated text.
     let named: BTreeSet<_> = errors
         .iter()
         .map(|(server, error)| format!("{server}: {error}"))

@@ -21,8 +21,8 @@ pub(super) struct DatedAnswer<T> {
     pub(super) answer: T,
 }
 
-/// Asks all `servers` at once, and returns the latest answer. Each server has the time `within`. Returns early once the
-/// answers so far are enough by `is_enough`.
+/// Asks all `servers` at once, and returns the latest answer. Each server has the time `within`. Returns early once
+/// `is_enough` accepts the answers so far.
 ///
 /// Dropping the future cancels the questions.
 pub(super) async fn latest_answer<T, Ask: Future<Output = Result<DatedAnswer<T>, NodeError>>>(

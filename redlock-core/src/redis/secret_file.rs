@@ -21,7 +21,7 @@ pub(super) fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
 
 /// Returns the error for an unusable file, for the reason `what`.
 pub(super) fn unusable(setting: &str, what: impl Display) -> Invalid {
-    Invalid::new(format!(
+    Invalid::of_a_file(format!(
         "`{setting}` cannot be used: {what}; write the path of a file"
     ))
 }

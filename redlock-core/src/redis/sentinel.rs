@@ -3,8 +3,8 @@
 //! All sentinels are asked at once, so a sentinel that hangs delays nothing. Each answer has a *configuration epoch*,
 //! the number of the last failover, and the highest epoch counts. A majority of the sentinels votes for a failover, but
 //! at first only its leader knows that it succeeded. The leader tells the others, up to two seconds later. So a single
-//! sentinel that names a newer master is believed against all others, and the [`Floor`] remembers its answer. The word
-//! of sentinels is not enough: the server that they name must say that it is a master.
+//! sentinel that names a newer master is believed against all others, and the [`Floor`] remembers its answer. The
+//! answers of sentinels are not enough: the server that they name must say that it is a master.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub(super) struct Floor {
 }
 
 impl Floor {
-    /// Records an answer of the sentinel `by`, one of `of`. Returns a text for the log if it proves `by` forgetful.
+    /// Records an answer of the sentinel `by`, out of `of` sentinels. Returns a log line if `by` proves forgetful.
     ///
     /// If all sentinels are forgetful, their group was set up again with new epochs. Then the floor is dropped.
     fn add(

@@ -40,6 +40,8 @@ pub(super) struct Seat {
     run_id: Option<String>,
     /// True if the node has, or had, a marker under which it may vote: its set is not new.
     was_in_use: bool,
+    /// True if the node's last answer showed the marker of another wire format.
+    is_foreign: bool,
     /// The `max_ttl` in the node's last marker.
     max_ttl: Duration,
     clock: NodeClock,
@@ -61,6 +63,7 @@ impl Seat {
             _ => Finding::InUse,
         };
         self.was_in_use |= self.finding == Finding::InUse;
+        self.is_foreign = matches!(found, Found::Foreign(_));
         if let Found::Marker(marker) = found {
             self.max_ttl = marker.max_ttl;
         }
@@ -97,11 +100,14 @@ pub(super) struct CheckFacts<'a> {
 /// The state of the set, for a node of it that is blank or being opened.
 #[derive(PartialEq, Eq)]
 pub(super) enum SetView {
+    /// A node has the marker of another wire format, so clients of that format may use the set.
+    Foreign,
+    /// Some nodes have not been tried. This is over in a moment.
+    Untried,
     /// The node is blank, and a node is, or was, in use.
     InUse,
-    /// Less than a majority is reachable, or some nodes have not been reached, and not been found out of reach
-    /// either. That is decided in a moment unless it `is_settled`.
-    Unknown { is_settled: bool },
+    /// Less than a majority is reachable.
+    Minority,
     /// The set is new, and some nodes of it are not marked.
     New,
     /// No node that is reached is blank, and they are a majority.
@@ -200,11 +206,14 @@ impl CheckedSet {
         };
         let is_blank = |it: &Seat| matches!(it.finding, Finding::Blank(_));
         let is_tried = |it: &Seat| it.finding != Finding::Unknown;
-        let is_settled = seats.len() == self.size && seats.iter().all(is_tried);
-        if is_blank(&seats[seat]) && seats.iter().any(|it| it.was_in_use) {
+        if seats.iter().any(|it| it.is_foreign) {
+            SetView::Foreign
+        } else if seats.len() < self.size || !seats.iter().all(is_tried) {
+            SetView::Untried
+        } else if is_blank(&seats[seat]) && seats.iter().any(|it| it.was_in_use) {
             SetView::InUse
-        } else if !is_settled || seats.iter().filter(is_reached).count() < majority(self.size) {
-            SetView::Unknown { is_settled }
+        } else if seats.iter().filter(is_reached).count() < majority(self.size) {
+            SetView::Minority
         } else if seats.iter().any(is_blank) {
             SetView::New
         } else {

@@ -20,6 +20,7 @@ pub(super) const FLUSHED: &str = "it was flushed";
 pub(super) const INVALID: &str = "its marker is not valid, or its clock was set back";
 pub(super) const LATE: &str = "it is blank, and others of its set are not";
 pub(super) const STRICT: &str = "it has no marker, and the restart check is strict";
+pub(super) const FOREIGN: &str = "its set was used with another wire format";
 pub(super) const STEPPED: &str = "its clock stepped ahead";
 
 /// The marker on a node.

@@ -13,7 +13,7 @@ use crate::setters::setters;
 use super::checked_set::{CheckFacts, Finding, SetView};
 use super::clock::SteppedClock;
 use super::marker::{
-    FLUSHED, Found, IDLE, INVALID, LATE, Marker, NEW, OPENING, RESTARTED, STEPPED, STRICT,
+    FLUSHED, FOREIGN, Found, IDLE, INVALID, LATE, Marker, NEW, OPENING, RESTARTED, STEPPED, STRICT,
     quarantine,
 };
 use super::{CheckedSet, RestartCheck};
@@ -222,7 +222,22 @@ impl NodeCheck {
 
     fn judge(&mut self, facts: &CheckFacts<'_>) -> Action {
         if let Found::Foreign(format) = facts.found {
+            // Its clients may hold locks there, and another client may open the node once that marker is gone.
+            self.hold_from(facts.check.time, FOREIGN.into(), facts);
             return self.refuse(format);
+        }
+        match (&facts.found, &facts.set) {
+            // The node may be one of theirs.
+            (Found::Marker(_), _) => {}
+            (_, SetView::Foreign) => {
+                let reason = "it is left as it is, because a node of its set has the marker of another wire format";
+                return await_others(reason, true);
+            }
+            (_, SetView::Untried) => {
+                let reason = "whether its set is in use is not known until each node was tried";
+                return await_others(reason, false);
+            }
+            _ => {}
         }
         match self.step.map(|is_judged| (facts.whose_step, is_judged)) {
             None => {}
@@ -254,15 +269,14 @@ impl NodeCheck {
             }
             Found::Nothing => match facts.set {
                 SetView::New | SetView::Marked => self.write(facts, OPENING),
-                SetView::Unknown { is_settled } => await_others(
-                    "it is blank; whether the set is new is not known until each node was tried, and \
-                     until a majority of the pools is reachable",
-                    is_settled,
-                ),
                 // A client that opens a set marks all nodes that it reaches before. So this one has
                 // forgotten its marker, or was not reached. If it is being marked at this moment, the
                 // write finds the marker, and this client follows that.
                 SetView::InUse => self.write(facts, LATE),
+                _ => await_others(
+                    "it is blank; whether the set is new is not known until a majority of the pools is reachable",
+                    true,
+                ),
             },
         }
     }
@@ -277,6 +291,10 @@ impl NodeCheck {
             }
             NEW if self.seen.is_some() && !self.is_as_before(facts) => {
                 self.hold_from(time, self.loss_cause(facts).into(), facts);
+            }
+            // The client that opened the set may have missed that node.
+            OPENING | NEW if facts.set == SetView::Foreign => {
+                self.hold_from(found.since, FOREIGN.into(), facts);
             }
             OPENING | NEW | IDLE => {}
             _ if found.since > time => return self.distrust(facts, INVALID),
@@ -297,7 +315,7 @@ impl NodeCheck {
             }
             None if found.cause == OPENING => await_others(
                 "its set is new, and is opened when a majority of the pools is marked",
-                false,
+                matches!(facts.set, SetView::Foreign | SetView::Minority),
             ),
             None => Action::Vote,
         }

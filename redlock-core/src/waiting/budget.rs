@@ -22,6 +22,10 @@ const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 const SHORTEST_ADVICE: Duration = Duration::from_millis(100);
 const LONGEST_ADVICE: Duration = Duration::from_secs(10);
 
+/// Bounds the time that nodes give a caller to come.
+pub(crate) const SHORTEST_CALL: Duration = Duration::from_millis(100);
+const LONGEST_CALL: Duration = Duration::from_secs(2);
+
 /// Returns the time for which an attempt may wait for the nodes. It is well below the ttl, so that an attempt that
 /// waited it out leaves time for another.
 pub(crate) fn attempt_time(node_timeout: Duration, ttl: Duration) -> Duration {
@@ -190,6 +194,13 @@ impl<'a> RetryBudget<'a> {
         let advice = self.request.retry_delay.saturating_mul(3);
         let advice = advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE);
         (self.request.retry_limit != RetryLimit::Count(0)).then_some(advice)
+    }
+
+    /// Returns the time that nodes give the caller to come once a permit is free for it: to hear of the release, to look
+    /// and to ask.
+    pub(crate) fn call(&self) -> Duration {
+        let two_round_trips = self.node_timeout.saturating_mul(2);
+        two_round_trips.clamp(SHORTEST_CALL, LONGEST_CALL)
     }
 
     fn draw(&self, environment: &Environment) -> Duration {

@@ -106,6 +106,8 @@ pub(super) struct LineState {
     pub(super) share: FairShare,
     /// True if the next attempt goes on with a permit that was released here.
     pub(super) is_in_streak: bool,
+    /// The number of permits that callers have got in this line and hold.
+    pub(super) permits_held: usize,
     /// The last attempt that the nodes refused since the lock was last acquired here.
     pub(super) refusal: Option<Arc<RefusedAttempt>>,
     /// The last waiter that was in line when the nodes refused an attempt.
@@ -131,6 +133,7 @@ impl LineState {
     pub(super) fn clear(&mut self) -> Self {
         let cleared = Self {
             share: mem::take(&mut self.share),
+            permits_held: self.permits_held,
             is_dead: self.is_dead,
             ..Self::default()
         };
@@ -193,12 +196,24 @@ impl LineState {
 
     /// Returns the place of the caller with the turn, whose ticket is `number`, for one attempt.
     pub(super) fn take_place(&mut self, number: u64) -> LinePlace {
-        let first = self.waiters.first_key_value();
         LinePlace {
             was_refused: number <= self.last_refused,
-            is_followed_by_refused: first.is_some_and(|(first, _)| *first <= self.last_refused),
+            is_followed_by_refused: self.has_refused_waiter(),
             is_in_streak: mem::take(&mut self.is_in_streak),
+            permits_held: self.permits_held,
         }
+    }
+
+    /// True if a waiter was in line when the nodes refused an attempt.
+    fn has_refused_waiter(&self) -> bool {
+        let first = self.waiters.first_key_value();
+        first.is_some_and(|(first, _)| *first <= self.last_refused)
+    }
+
+    /// True if a caller was in line when the nodes refused an attempt.
+    pub(super) fn has_refused(&self) -> bool {
+        let has_turn = |turn: &Ticket| turn.number <= self.last_refused;
+        self.turn.as_ref().is_some_and(has_turn) || self.has_refused_waiter()
     }
 
     /// Records an attempt that the nodes refused. Returns the one before, to be dropped once the line is unlocked.

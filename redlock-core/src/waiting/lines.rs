@@ -121,9 +121,19 @@ impl Lines {
         let head = {
             let mut line = line.state.lock();
             line.is_in_streak = line.share.may_go_on(now);
+            line.permits_held = line.permits_held.saturating_sub(1);
             line.head()
         };
         wake(head);
+    }
+
+    /// True if callers that are left in the line of `key` need the mark of a refused one that leaves. If that has not
+    /// asked the nodes itself, the mark belongs to each caller of the line.
+    pub(crate) fn need_mark(&self, key: &LineKey, has_asked: bool) -> bool {
+        self.find(key).is_some_and(|line| {
+            let line = line.state.lock();
+            line.has_refused() || !has_asked && !line.is_empty()
+        })
     }
 
     /// Waits in the line of `key` until the turn comes, while `budget` lasts. A caller whose budget is used up

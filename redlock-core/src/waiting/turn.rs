@@ -164,6 +164,7 @@ impl Turn {
                 line.share.forget();
             }
             line.share.record_acquired(validity.granted_at, took);
+            line.permits_held += 1;
             line.refusal.take()
         });
         drop(forgotten);

@@ -261,7 +261,7 @@ impl Acquire {
             return acquired.map_err(LockErrorKind::of_acquire);
         };
         if let Some(period) = request.once_per {
-            // The outer lease holds the lock, so no run can be added, and one look is enough.
+            // One look is enough, because the outer lease holds the lock: nobody else can run the job now.
             let looked = client
                 .last_run(&self.nodes, &request.resource, period)
                 .await;

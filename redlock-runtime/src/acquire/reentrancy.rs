@@ -25,7 +25,7 @@ pub(crate) fn outer_holder(
     let mut in_the_way = None;
     let inner = site.name();
     for link in outwards(innermost) {
-        // Leases of other registries need no check, because they are on other nodes.
+        // Leases of other registries drop out below, because they are on other nodes.
         if link.lease.is_over() {
             continue;
         }

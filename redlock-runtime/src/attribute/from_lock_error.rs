@@ -4,7 +4,7 @@ use crate::error::LockError;
 
 /// A return type for functions under `#[redlock]`: a [`LockError`] can be converted to it.
 ///
-/// Every `Result<T, E>` with `E: From<LockError>` implements the trait. So `anyhow::Result`, a boxed
+/// Every `Result<T, E>` whose `E` implements `From<LockError>` implements the trait. So `anyhow::Result`, a boxed
 /// `dyn Error + Send + Sync` and most error enums work as they are. Implement the trait for a type of your own if the
 /// lock error is one of its values:
 ///
@@ -48,7 +48,7 @@ pub trait FromLockError: Sized {
     }
 }
 
-// Without this attribute, rustc would report `E: From<LockError>` and leave out the notes above.
+// Without this attribute, rustc would report that `E` lacks `From<LockError>`, and leave out the notes above.
 #[diagnostic::do_not_recommend]
 impl<T, E: From<LockError>> FromLockError for Result<T, E> {
     fn from_lock_error(error: LockError) -> Self {

@@ -9,9 +9,9 @@ use crate::telemetry::{figure, kind_of};
 /// A return type with a value for skipped calls. A function with `if_locked = "skip"` returns that value if the lock is
 /// held, or if the job of a lock with `once_per` ran already.
 ///
-/// `()` and `Option<T>` implement the trait. So does every `Result<T, E>` if `T` does and `E: From<LockError>`. A lock
-/// error other than a held lock, such as unreachable nodes, becomes an `Err` if the type has one. Otherwise the error
-/// is logged, and the call counts as skipped.
+/// `()` and `Option<T>` implement the trait. So does every `Result<T, E>` if `T` does and `E` implements
+/// `From<LockError>`. A lock error other than a held lock, such as unreachable nodes, becomes an `Err` if the type has
+/// one. Otherwise the error is logged, and the call counts as skipped.
 ///
 /// ```
 /// use redlock_runtime::{FromSkip, LockError};

@@ -1,8 +1,8 @@
 //! Wraps handlers that return `impl IntoResponse` or `impl Responder`.
 //!
-//! The attribute cannot name such a type, and most responses have no place for a lock error. So the handler returns a
-//! [`HandlerResponse`], which is a response if the body's value is one. If the body's value can carry a lock error, it
-//! is returned as it is, because its author decides how the error looks.
+//! The attribute cannot name such a type, and most responses have no place for a lock error. So the handler returns
+//! a [`HandlerResponse`], which is a response if the body's value is one. If the body's value can carry a lock error,
+//! it is returned as it is, because its author decides how the error looks.
 //!
 //! The compiler makes the choice for each handler. `(&&&probe).__redlock_choose()` calls the method of the first of
 //! these implementations that the probe has. No trait of a user has a method of this name:

@@ -17,7 +17,7 @@ pub trait IntoTime<P>: Sized {
     fn time(value: Self) -> P;
 }
 
-// Without this attribute, rustc would report `P: From<_>` and leave out the notes above.
+// Without this attribute, rustc would report that `P` lacks `From<_>`, and leave out the notes above.
 #[diagnostic::do_not_recommend]
 impl<P, T: Into<P>> IntoTime<P> for T {
     fn time(value: Self) -> P {

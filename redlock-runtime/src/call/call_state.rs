@@ -45,7 +45,7 @@ pub(super) trait PollBody {
     /// output counts as success.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<bool>;
 
-    /// Drops the body, unless it has returned. If there is an error, the output of the call is made from it.
+    /// Drops the body, unless it has returned. An error becomes the output of the call.
     fn stop(&mut self, error: Option<LockError>);
 }
 

@@ -39,8 +39,8 @@ impl Lease {
         run_call(CallState::acquired(self), body, result_rules())
     }
 
-    /// Runs `body` as [`run`](Self::run) does, but the body may fail. With
-    /// [`once_per`](crate::parameters::LockOptions::once_per), only a body that returns `Ok` counts as a success.
+    /// Runs `body` as [`run`](Self::run) does, but the body may fail.
+    /// With [`once_per`](crate::parameters::LockOptions::once_per), only a body that returns `Ok` counts as a success.
     ///
     /// ```
     /// # use redlock_runtime::LockError;

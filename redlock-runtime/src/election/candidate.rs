@@ -53,8 +53,9 @@ impl Election {
     /// ```
     ///
     /// # Errors
-    /// Returns an error for a mistake, before the first term: [`NotInitialized`](LockErrorKind::NotInitialized),
-    /// [`UnknownPool`](LockErrorKind::UnknownPool), and [`Invalid`](LockErrorKind::Invalid).
+    /// Returns an error for a mistake, before the first
+    /// term: [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool),
+    /// and [`Invalid`](LockErrorKind::Invalid).
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, then releases the lock. A candidate that waits leaves the line.
@@ -120,7 +121,7 @@ impl Election {
         Ok(())
     }
 
-    /// Checks the parameters that a lock would accept, but an election does not.
+    /// Checks the parameters that a lock would accept, but an election refuses.
     fn check(&self) -> Result<(), Invalid> {
         let names = self.spec.options.names();
         let own = names.iter().find(|own| !ACCEPTED_PARAMETERS.contains(own));

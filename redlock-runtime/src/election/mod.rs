@@ -1,9 +1,9 @@
 //! Leader election: of all processes that stand for an office, one leads.
 //!
 //! **An election does not promise that there is never more than one leader.** A leader that was stopped for longer than
-//! its lease, or whose last write is delayed, may act for a moment next to its successor. Only a store that checks the
-//! [fencing token](Term::fencing_token) refuses such a write. An election also does not promise that there is a leader
-//! at every moment, or which candidate is elected. A report of the leader may be out of date when it arrives.
+//! its lease, or whose last write is delayed, may act for a moment next to its successor. Only a store that checks
+//! the [fencing token](Term::fencing_token) refuses such a write. An election also does not promise that there is a
+//! leader at every moment, or which candidate is elected. A report of the leader may be out of date when it arrives.
 //!
 //! At most one process has the lock of the office from a majority of the nodes. Its body runs, as a *term*, while the
 //! lock is held. The body has ended before the lock is released, and before the process stands again. Losing the office
@@ -58,8 +58,8 @@ use crate::site::Site;
 pub use term::Term;
 pub use watch::{Leader, LeaderStatus, LeaderWatch};
 
-/// Creates a candidate for the office `resource`, which is the name of a lock. Nothing happens before
-/// [`run`](Election::run).
+/// Creates a candidate for the office `resource`, which is the name of a lock. Nothing happens
+/// before [`run`](Election::run).
 ///
 /// The [module](mod@crate::election) documents what an election does not promise.
 ///
@@ -94,8 +94,8 @@ pub fn election(resource: impl Into<Resource>) -> Election {
     }
 }
 
-/// A candidate for an office: see [`election`](crate::election()). Clones are the same candidate, so if one of them
-/// [resigns](Self::resign), all do.
+/// A candidate for an office: see [`election`](crate::election()). Clones are the same candidate, so if one of
+/// them [resigns](Self::resign), all do.
 ///
 /// Parameters that are not set here come from the registry's defaults.
 #[derive(Clone)]

@@ -76,9 +76,9 @@ impl Election {
     /// The watch ends with its last clone, or when this process shuts down.
     ///
     /// # Errors
-    /// Returns [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool), or
-    /// [`Invalid`](LockErrorKind::Invalid) for a name that a lock cannot have. Silent nodes are not an error, but the
-    /// [age](LeaderStatus::age) grows.
+    /// Returns [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool),
+    /// or [`Invalid`](LockErrorKind::Invalid) for a name that a lock cannot have. Silent nodes are not an error, but
+    /// the [age](LeaderStatus::age) grows.
     ///
     /// # Example: requests go to the leader
     /// ```

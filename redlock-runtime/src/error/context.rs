@@ -23,7 +23,7 @@ pub(crate) struct RegistryContext {
 /// The holder in this process that made a call fail, as the error names it.
 pub(crate) struct HolderHere {
     pub(crate) site: &'static Site,
-    /// The names that the holder has, unless they equal the names of the refused call.
+    /// The names that the holder has, if they differ from those of the refused call.
     pub(crate) others: Option<Resource>,
     /// The time since the holder acquired the lock.
     pub(crate) held: Duration,

@@ -28,7 +28,7 @@ pub use start::{ConfigError, InitError, NotReady, NotReadyKind};
 
 use crate::site::Site;
 
-/// The reason why a function did not run, or did not finish, under its lock.
+/// The reason why a function failed to run, or to finish, under its lock.
 ///
 /// The error is about the lock only: it never replaces the body's own error. Its text is for the people who run the
 /// service. An HTTP client (features `axum`, `actix`) gets another text, without the names of resources, holders and
@@ -76,24 +76,24 @@ pub enum LockErrorKind {
     Contended(Contended),
     /// Too few nodes answered in time for a majority.
     Unavailable(Unavailable),
-    /// The job ran already in its period. A majority of the nodes remembers the run: see
-    /// [`once_per`](crate::parameters::LockOptions::once_per).
+    /// The job ran already in its period. A majority of the nodes remembers the run:
+    /// see [`once_per`](crate::parameters::LockOptions::once_per).
     AlreadyRun(LastRun),
     /// The lock was acquired and then lost. The body was cancelled at its next await.
     Lost(LeaseEnd),
-    /// This process refuses further locks, because it is shutting down, or because the value that
-    /// [`init`](crate::init()) returned was dropped.
+    /// This process refuses further locks, because it is shutting down, or because the value
+    /// that [`init`](crate::init()) returned was dropped.
     ShuttingDown,
     /// This process has not called [`init`](crate::init()), or was forked after that call.
     NotInitialized,
-    /// The call names a pool that the configuration does not have.
+    /// The call names a pool that is missing in the configuration.
     UnknownPool {
         /// The name of the pool that the call wanted.
         pool: String,
         /// The names of the configured pools.
         configured: Vec<String>,
     },
-    /// The request has a value that a lock cannot have.
+    /// The request has an invalid value.
     Invalid(Invalid),
 }
 
@@ -202,12 +202,12 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::NotInitialized)
     }
 
-    /// True if the call names a pool that the configuration does not have.
+    /// True if the call names a pool that is missing in the configuration.
     pub fn is_unknown_pool(&self) -> bool {
         matches!(self.kind(), LockErrorKind::UnknownPool { .. })
     }
 
-    /// True if the request has a value that a lock cannot have.
+    /// True if the request has an invalid value.
     pub fn is_invalid(&self) -> bool {
         matches!(self.kind(), LockErrorKind::Invalid(_))
     }

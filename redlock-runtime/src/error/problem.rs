@@ -58,13 +58,13 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// The configuration file is unreadable, or is not valid TOML. Check its mount and its permissions. If something is
-    /// writing the file right now, read it again.
+    /// The configuration file, or a file that it names, is unreadable or has other content than its key expects. Check
+    /// its mount and its permissions. If something is writing the file right now, read it again.
     Unreadable,
     /// The name of a key or variable is unknown. Correct it, or start the version of the program that knows it.
     UnknownKey,
-    /// The value of a key, a variable or a setter is not allowed. If the [place](Problem#structfield.place) is `None`,
-    /// it may also be the value of an attribute. Correct the configuration or the program.
+    /// The value of a key, a variable or a setter is invalid. If the [place](Problem#structfield.place) is `None`, it
+    /// may also be the value of an attribute. Correct the configuration or the program.
     InvalidValue,
     /// The configuration has no pool. Give the program its configuration.
     NoPools,
@@ -73,16 +73,16 @@ pub enum ProblemKind {
     /// The name of an override fits no function, or more than one. Correct the name, or remove the override from this
     /// program's configuration.
     UnknownSite,
-    /// A lock cannot rely on this server: it evicts keys, is a replica, or serves two pools. Alert the people who run
-    /// the servers.
+    /// A lock cannot rely on this server: it evicts keys, is a replica, serves two pools, or has the marker of another
+    /// wire format. Alert the people who run the servers, and for a wire format the people who deploy the versions.
     RefusedServer,
-    /// The servers refuse the login, the database, the certificate, or commands that a function needs. Alert the people
-    /// who manage the passwords and ACLs. Once they have corrected it, the program can start.
+    /// The servers refuse the login, the database, the certificate, or commands that the restart check or a function
+    /// needs. Alert the people who manage the passwords and ACLs. Once they have corrected it, the program can start.
     Denied,
     /// The closure of [`Config::pool_node`](crate::Config::pool_node) failed. Try again if its own error says so.
     NodeNotMade,
-    /// The process already has a registry, or was forked from one that has. Correct the program: it calls
-    /// [`init`](crate::init()) twice, or in a child of the process that called it.
+    /// The process already has a registry, or was forked from one that has. Correct the program: it
+    /// calls [`init`](crate::init()) twice, or in a child of the process that called it.
     AlreadyRunning,
     /// The system refused a thread for the library. Raise the limits of the process, or try again.
     NoThread,
@@ -99,7 +99,7 @@ impl Problem {
         }
     }
 
-    /// Creates the problem of a value that is not allowed.
+    /// Creates the problem of an invalid value.
     pub(crate) fn invalid(text: impl Into<String>) -> Self {
         Self::new(ProblemKind::InvalidValue, text)
     }

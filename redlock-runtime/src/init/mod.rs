@@ -88,7 +88,7 @@ impl Registry {
         let registry = Self {
             shared: Arc::new(shared),
         };
-        check_logins(&registry.shared.pools.default_set)?;
+        check_logins(checked, &registry.shared.pools.default_set)?;
         registry.watch(&checked.config);
         Ok(registry)
     }

@@ -44,7 +44,7 @@ impl BodyUnderLease {
     ) -> Poll<Result<(), LockError>> {
         let Self { chain, watch } = self;
         let poll = |context: &mut Context<'_>| {
-            // Set the stage at the first poll and not earlier. If the lease ends before that poll, no body has run.
+            // Set the stage only at the first poll. If the lease ends earlier, no body has run under it.
             lease.set_stage(RunStage::InBody);
             let _entered = chain.enter();
             body(context)

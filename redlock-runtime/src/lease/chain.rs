@@ -89,7 +89,7 @@ fn held() -> Vec<LeaseHandle> {
     leases.filter(|lease| !lease.is_over()).cloned().collect()
 }
 
-/// Panics unless a caller holds the lock that this code relies on.
+/// Checks that a caller holds the lock that this code relies on, and panics otherwise.
 ///
 /// # Example: a function that must not be called without the lock
 /// ```

@@ -6,9 +6,9 @@ use super::{FencingToken, Lease, LeaseHandle};
 
 /// A lease with its fencing token. `Fenced<Lease>` holds the lock, and `Fenced<LeaseHandle>` only observes it.
 ///
-/// The attribute's `guard` is a `Fenced<Lease>` if the attribute has the literal `fencing = true`.
-/// [`LockBuilder::fencing`](crate::LockBuilder::fencing) acquires one, too. If fencing is decided at run time,
-/// [`LeaseHandle::fenced`] returns one if there is a token.
+/// The attribute's `guard` is a `Fenced<Lease>` if the attribute has the literal
+/// `fencing = true`. [`LockBuilder::fencing`](crate::LockBuilder::fencing) acquires one, too. If fencing is decided at
+/// run time, [`LeaseHandle::fenced`] returns one if there is a token.
 ///
 /// A fenced lease dereferences to the lease, so a function that takes a `&LeaseHandle` accepts it.
 ///
@@ -95,8 +95,8 @@ impl<L> HasFencingToken for Fenced<L> {}
 
 impl LeaseHandle {
     /// Returns the lease with its fencing token, if it has one. Use it if the type of the lease does not guarantee a
-    /// token: for [`current_lease`](crate::current_lease), for an expression as `fencing`, or with
-    /// [`LockOptions`](crate::parameters::LockOptions).
+    /// token: for [`current_lease`](crate::current_lease), for an expression as `fencing`, or
+    /// with [`LockOptions`](crate::parameters::LockOptions).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

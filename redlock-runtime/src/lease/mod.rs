@@ -28,8 +28,8 @@ use crate::registry::held::HeldPlace;
 use crate::site::Site;
 use crate::telemetry::{HoldTelemetry, figure};
 
-/// A held lock. Dropping it sends the release to every node at once, and does not wait. [`release`](Self::release)
-/// waits until the next holder could win.
+/// A held lock. Dropping it sends the release to every node and returns at once. [`release`](Self::release) waits until
+/// the next holder could win.
 ///
 /// A lease dereferences to its [`LeaseHandle`].
 ///
@@ -151,8 +151,8 @@ impl Lease {
         }
     }
 
-    /// Takes the core lease, unless its release was sent already. Pass the outcome of the release to
-    /// [`report_release`](Self::report_release).
+    /// Takes the core lease, unless its release was sent already. Pass the outcome of the release
+    /// to [`report_release`](Self::report_release).
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
         // In a forked process the lock belongs to the parent.
         let Unreleased { mut core, stage } =

@@ -28,7 +28,7 @@ pub(crate) struct HeldTable {
 struct HeldState {
     next_id: u64,
     entries: BTreeMap<u64, HeldEntry>,
-    /// The number of acquisitions in flight. They may already have keys on the nodes, but have no entry yet.
+    /// The number of acquisitions under way. They may already have keys on the nodes, but have no entry yet.
     under_way: usize,
     /// The entries that left the table after the gate closed, as they were when they left. The shutdown reports them.
     departed: Vec<HeldLease>,
@@ -54,8 +54,8 @@ pub(crate) struct HeldPlace {
 }
 
 impl HeldTable {
-    /// Counts an acquisition that begins. Returns `None` if the gate has closed. `is_below` is as for
-    /// [`enter`](Self::enter).
+    /// Counts an acquisition that begins. Returns `None` if the gate has closed. `is_below` is as
+    /// for [`enter`](Self::enter).
     ///
     /// The shutdown waits until the acquisition ends, in whichever way.
     pub(crate) fn begin_acquisition(
@@ -109,7 +109,7 @@ impl HeldTable {
         }
     }
 
-    /// Waits until the table is empty and no acquisition is in flight.
+    /// Waits until the table is empty and no acquisition is under way.
     pub(crate) async fn wait_until_empty(&self) {
         loop {
             let changed = self.changed.notified();
@@ -123,8 +123,8 @@ impl HeldTable {
         }
     }
 
-    /// Cancels every body, including bodies that begin during this call. Waits until all bodies and all acquisitions in
-    /// flight have ended.
+    /// Cancels every body, including bodies that begin during this call. Waits until all bodies and all acquisitions
+    /// under way have ended.
     pub(crate) async fn cancel_bodies(&self) {
         loop {
             let changed = self.changed.notified();
@@ -159,7 +159,7 @@ impl HeldTable {
         .collect()
     }
 
-    /// Returns the number of acquisitions in flight.
+    /// Returns the number of acquisitions under way.
     pub(crate) fn under_way(&self) -> usize {
         self.state.lock().under_way
     }
@@ -275,7 +275,7 @@ impl Drop for HeldPlace {
     }
 }
 
-/// An acquisition in flight. When it is dropped, the acquisition has an entry, or a release was sent for everything
+/// An acquisition under way. When it is dropped, the acquisition has an entry, or a release was sent for everything
 /// that it may have left on the nodes.
 pub(crate) struct AcquisitionUnderWay(Arc<HeldTable>);
 

@@ -28,7 +28,7 @@ pub struct ShutdownReport {
     /// Bodies that still ran at the deadline, because they did not yield. Their keys stay until the ttl: a lock is
     /// never released under a running body.
     pub stuck: Vec<HeldLease>,
-    /// Acquisitions that were still in flight at the deadline, because nothing polled their futures. Any keys of theirs
+    /// Acquisitions that were still under way at the deadline, because nothing polled their futures. Any keys of theirs
     /// stay on the nodes until the ttl.
     pub under_way: usize,
     /// Pools whose nodes did not confirm all calls in time. Such a node was unreachable, or answered a release with an

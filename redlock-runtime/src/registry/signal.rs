@@ -26,17 +26,17 @@ const ECHO: Duration = Duration::from_millis(100);
 /// Ctrl-C.
 ///
 /// When the future completes, this process refuses new locks, and the held ones are being wound down. Use it as
-/// `axum::serve(…).with_graceful_shutdown(redlock_runtime::shutdown_signal())`, and pass the server to
-/// [`Redlock::shutdown_after`](crate::Redlock::shutdown_after). The future completes at once if the shutdown has begun
-/// already. Several calls may wait at the same time: one signal completes all of them.
+/// `axum::serve(…).with_graceful_shutdown(redlock_runtime::shutdown_signal())`, and pass the server
+/// to [`Redlock::shutdown_after`](crate::Redlock::shutdown_after). The future completes at once if the shutdown has
+/// begun already. Several calls may wait at the same time: one signal completes all of them.
 ///
 /// **A second signal ends the process at once**, as it does without a handler. The locks that are still held are logged
 /// as an error, and their keys stay until the ttl. A signal less than 100 ms after the first counts as an echo of it,
 /// and is ignored.
 ///
-/// A signal before the first poll ends the process, as it does without this function: see
-/// [`Config::release_on_exit`](crate::Config::release_on_exit). After the first poll, the first signal is kept for the
-/// next caller if no caller waits, for example because the future was dropped.
+/// A signal before the first poll ends the process, as it does without this function:
+/// see [`Config::release_on_exit`](crate::Config::release_on_exit). After the first poll, the first signal is kept for
+/// the next caller if no caller waits, for example because the future was dropped.
 ///
 /// ```
 /// # async fn example(redlock: redlock_runtime::Redlock) {
@@ -72,8 +72,8 @@ pub async fn shutdown_signal() {
     }
 }
 
-/// Makes a signal shut `registry` down and then end the process. Has no effect if the program awaits
-/// [`shutdown_signal`].
+/// Makes a signal shut `registry` down and then end the process. Has no effect if the program
+/// awaits [`shutdown_signal`].
 pub(crate) fn release_on_exit(registry: &Registry) {
     if let Some(listener) = listener() {
         let registry = Arc::downgrade(&registry.shared);
@@ -150,7 +150,7 @@ enum SignalResponse {
 }
 
 impl SignalListener {
-    /// Adds a caller that waits for a signal. Returns `None` if a signal was kept for it.
+    /// Adds a caller that waits for a signal. Returns `None` if a signal was kept for the caller.
     fn add_waiter(&self, registry: Option<Registry>) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state.lock();
         state.is_awaited = true;
@@ -303,7 +303,8 @@ struct Signal {
 fn listen(io: &redlock_core::IoThread, listener: &'static SignalListener) {
     use tokio::signal::unix::{SignalKind, signal};
 
-    // Register the handlers here and not in the tasks, so that a signal right after the first poll is not missed.
+    // Register the handlers here instead of in the tasks. Otherwise a signal right after the first poll could be
+    // missed.
     let _entered = io.handle().enter();
     for (kind, name) in [
         (SignalKind::terminate(), "SIGTERM"),

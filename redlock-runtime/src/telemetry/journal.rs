@@ -43,8 +43,8 @@ pub enum Outcome {
     Waiting,
     /// The caller dropped the call while it waited.
     Dropped,
-    /// The call was refused. With `if_locked = "skip"` it was skipped, if the error is
-    /// [contended](LockError::is_contended) or the job [ran already](LockError::is_already_run).
+    /// The call was refused. With `if_locked = "skip"` it was skipped, if the error
+    /// is [contended](LockError::is_contended) or the job [ran already](LockError::is_already_run).
     Refused(LockError),
     /// The call holds the lock now.
     Held,

@@ -3,8 +3,9 @@
 use crate::config::{CheckedConfig, Config};
 use crate::error::InitError;
 
-/// Checks a configuration, and every annotated function of the program against it, as
-/// [`init`](crate::init()) does before it connects.
+/// Checks a configuration, and every annotated function of the program against it.
+///
+/// These are the checks that [`init`](crate::init()) makes before it connects.
 ///
 /// # Example: the service's own file
 /// ```
@@ -16,8 +17,8 @@ use crate::error::InitError;
 /// ```
 ///
 /// # Errors
-/// [`InitError`] with every problem: a function that names a pool which is not configured, a ttl above
-/// `max_ttl`, and so on.
+/// Returns an [`InitError`] with every problem, such as a function that names an unknown pool, or a ttl above
+/// `max_ttl`.
 pub fn check_config(config: &Config) -> Result<(), InitError> {
     CheckedConfig::with_all_sites(config.clone()).map(|_| ())
 }

@@ -1,4 +1,6 @@
-//! Runs a registry on tokio's clock, which a test may pause, on a seed, and on the test's runtime.
+//! The environment of a test's registry: tokio's clock, seeded randomness, and the test's runtime.
+//!
+//! A test may pause tokio's clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,13 +11,13 @@ use redlock_core::env::{Clock, Entropy, Moment, Sleep, Spawn, Task};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-/// The clock's time at the beginning of a test, so that earlier moments exist too.
+/// The clock's time at the beginning of a test. Earlier moments can be expressed too.
 const UPTIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The longest sleep: tokio's timers have a limited range, and every test ends sooner.
+/// The longest sleep, because tokio's timers have a limited range. Every test ends sooner.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The clock of one runtime, for all threads and runtimes that read it.
+/// The clock of one runtime, which other threads and runtimes can read too.
 pub(super) struct RuntimeClock {
     runtime: Handle,
     began: Instant,
@@ -34,7 +36,7 @@ impl RuntimeClock {
     }
 
     fn elapsed(&self) -> Duration {
-        // Entered, so that a thread of another runtime sees that the clock is paused.
+        // Enter the runtime, so that a thread of another runtime sees that the clock is paused.
         let _entered = self.runtime.enter();
         self.began.elapsed()
     }
@@ -56,7 +58,7 @@ impl Clock for RuntimeClock {
     }
 }
 
-/// Runs background work on the test's runtime, so it ends with that runtime.
+/// Runs background work on the test's runtime, so that the work ends with that runtime.
 pub(super) struct RuntimeSpawner(pub(super) Handle);
 
 impl Spawn for RuntimeSpawner {
@@ -65,7 +67,7 @@ impl Spawn for RuntimeSpawner {
     }
 }
 
-/// Random bytes from a seed: the same in every run. Tokens need not be secret here, only different.
+/// Random bytes from a fixed seed, equal in every run. Tests need distinct tokens, but not secret ones.
 pub(super) struct Seeded(Mutex<StdRng>);
 
 impl Default for Seeded {

@@ -1,4 +1,4 @@
-//! A kit for tests of code that locks. No server is needed.
+//! A kit for tests of code that locks, without any server.
 //!
 //! ```
 //! use redlock_runtime::testing::TestLocks;
@@ -12,14 +12,14 @@
 //! // In a test: #[tokio::test]
 //! # #[tokio::main(flavor = "current_thread")]
 //! async fn main() {
-//!     // In-process nodes. Calls on this test's runtime find them, and no other calls do.
+//!     // Starts in-process nodes. Only calls on this test's runtime use them.
 //!     let locks = TestLocks::new();
 //!
 //!     charge(42).await.unwrap();
 //!     locks.assert_locked("order:42");
 //!     locks.assert_all_free();
 //!
-//!     // Another client has the lock.
+//!     // Another client holds the lock.
 //!     let hold = locks.hold("order:42");
 //!     assert!(charge(42).await.unwrap_err().is_contended());
 //!     hold.release();
@@ -33,26 +33,24 @@
 //! }
 //! ```
 //!
-//! # Which calls find it
-//! [`TestLocks::new`] attaches itself to the tokio runtime that it is called on, and every
-//! `#[tokio::test]` and `#[actix_web::test]` has one of its own. So the calls of a test and of all
-//! tasks that it spawns find the test's registry, on any thread and in both flavours of runtime. This holds
-//! for handlers behind axum's `Router::oneshot` or a real `axum::serve`, and behind actix's
-//! `test::init_service`. Tests that run in parallel do not see each other.
+//! # Which calls use the registry
+//! [`TestLocks::new`] attaches the registry to the current tokio runtime. Every `#[tokio::test]` and
+//! `#[actix_web::test]` has a runtime of its own. So the calls of a test and of all tasks that it spawns use the
+//! test's registry, on any thread and in both flavours of runtime. Handlers do so too, under axum's `Router::oneshot`
+//! or a real `axum::serve`, and under actix's `test::init_service`. Parallel tests do not see each other.
 //!
-//! An actix `HttpServer` has a runtime for each of its workers; [`attach`](TestLocks::attach) them in
-//! the closure that makes the `App`. Where several tests share one runtime, run each in its
-//! [`scope`](TestLocks::scope).
+//! An actix `HttpServer` has a runtime for each of its workers. Call [`attach`](TestLocks::attach) in the closure
+//! that makes the `App`. If several tests share one runtime, run each in its [`scope`](TestLocks::scope).
 //!
 //! # Time
-//! Leases, retries and renewals count on tokio's clock. With `#[tokio::test(start_paused = true)]`
+//! Leases, retries and renewals use tokio's clock. With `#[tokio::test(start_paused = true)]`
 //! (tokio's feature `test-util`) they take no time: `tokio::time::advance` makes a lease expire, and
-//! while everything waits, the clock jumps to the next event that is due. A paused clock also jumps
-//! while a real socket is waited for, so leave it running in a test with sockets.
+//! while all tasks wait, the clock jumps to the next event that is due. A paused clock also jumps
+//! while a task waits for a real socket, so leave the clock running in a test with sockets.
 //!
-//! Jitter and owner tokens are the same in every run.
+//! Every run draws equal jitter and owner tokens.
 //!
-//! # Example: a lease that ends, in no time
+//! # Example: a lease that ends on a paused clock
 //! ```
 //! use std::time::Duration;
 //! use redlock_runtime::testing::TestLocks;

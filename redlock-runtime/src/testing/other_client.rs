@@ -1,4 +1,4 @@
-//! Makes other clients lock.
+//! Other clients, which hold locks against the code under test.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use redlock_core::{MemoryNode, Request, Resource};
 
 use super::TestLocks;
 
-/// Locks in the place of another process: see [`TestLocks::other_client`].
+/// A client that locks like another process. Made by [`TestLocks::other_client`].
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -40,34 +40,19 @@ impl OtherClient {
         }
     }
 
-    /// Sets the client's name, as errors show a holder (`host/pid`): `other-client/1` by default.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let _hold = locks.other_client().named("billing-7/3121").hold("order:42");
-    /// # }
-    /// ```
+    /// Sets the client's name, `host/pid`, which errors show as the holder. Default: `other-client/1`.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets the time after which the nodes free the lock by themselves: a minute by default.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// use std::time::Duration;
-    /// let _hold = locks.other_client().ttl(Duration::from_secs(5)).hold("order:42");
-    /// # }
-    /// ```
+    /// Sets the ttl, after which the nodes free the lock. Default: a minute.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
     }
 
-    /// Sets the kind of the lock: the plain lock by default.
+    /// Sets the kind of lock. Default: the plain lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -84,7 +69,7 @@ impl OtherClient {
         self
     }
 
-    /// Restricts the client to the nodes of these pools: by default it locks on all.
+    /// Restricts the client to the nodes of these pools. By default, it locks on all nodes.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -95,18 +80,18 @@ impl OtherClient {
     /// ```
     ///
     /// # Panics
-    /// For an unknown pool.
+    /// Panics if a pool is unknown.
     #[track_caller]
     pub fn on<N: Into<String>>(mut self, pools: impl IntoIterator<Item = N>) -> Self {
         self.nodes.clear();
-        // A loop and no closure, because the panic has to name the caller's line.
+        // A loop instead of a closure, so that the panic names the caller's line.
         for pool in pools {
             self.nodes.push(self.locks.node(&pool.into()).clone());
         }
         self
     }
 
-    /// Takes the lock. Nodes that hang grant it, unlike nodes that are cut off or fail.
+    /// Takes the lock. Hanging nodes grant it, unlike nodes that are cut off or fail.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -117,7 +102,7 @@ impl OtherClient {
     /// ```
     ///
     /// # Panics
-    /// If the lock is held, or no node grants it.
+    /// Panics if the lock is held, or if no node grants it.
     #[track_caller]
     pub fn hold(&self, resource: impl Into<Resource>) -> OtherLease {
         let resource = resource.into();
@@ -129,7 +114,7 @@ impl OtherClient {
             release: calls.release(&token, self.ttl, false),
             nodes: Vec::new(),
         };
-        // A panic drops the lease, which undoes the grants.
+        // If a node refuses, the panic drops the lease, which releases the earlier grants.
         for node in &self.nodes {
             match acquisition.vote(node.serve(&acquisition)) {
                 Vote::Granted { .. } => lease.nodes.push(node.clone()),
@@ -152,8 +137,9 @@ impl OtherClient {
         lease
     }
 
-    /// Takes the lock from its holder secretly, as it happens to a holder that is paused past its
-    /// ttl. The holder notices when it extends or renews its lease.
+    /// Takes the lock from its holder, who notices only when it extends or renews its lease.
+    ///
+    /// A real holder loses its lock like this when it is paused past its ttl.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -167,7 +153,7 @@ impl OtherClient {
     /// ```
     ///
     /// # Panics
-    /// As [`hold`](Self::hold), but for a lock that is held.
+    /// Panics if no node grants the lock.
     #[track_caller]
     pub fn steal(&self, resource: impl Into<Resource>) -> OtherLease {
         let resource = resource.into();
@@ -177,16 +163,15 @@ impl OtherClient {
     }
 }
 
-/// The lease of another client. It ends at its drop, or at its ttl.
+/// The lease of another client, which ends with its drop or after its ttl.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// # let locks = redlock_runtime::testing::TestLocks::new();
-/// {
-///     let _hold = locks.hold("order:42");
-///     let refused = redlock_runtime::lock("order:42").retry_count(0).acquire().await;
-///     assert!(refused.unwrap_err().is_contended());
-/// }
+/// let hold = locks.hold("order:42");
+/// let refused = redlock_runtime::lock("order:42").retry_count(0).acquire().await;
+/// assert!(refused.unwrap_err().is_contended());
+/// hold.release();
 /// locks.assert_free("order:42");
 /// # }
 /// ```
@@ -194,20 +179,12 @@ impl OtherClient {
 #[must_use = "a lease that is dropped is released at once"]
 pub struct OtherLease {
     release: Call,
-    /// The nodes that granted the lock. The drop releases it there.
+    /// The nodes that granted the lock, on which the drop releases it.
     nodes: Vec<MemoryNode>,
 }
 
 impl OtherLease {
-    /// Releases the lock, as its drop does.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// locks.hold("order:42").release();
-    /// locks.assert_free("order:42");
-    /// # }
-    /// ```
+    /// Releases the lock, as the drop of the lease does.
     pub fn release(self) {
         drop(self);
     }

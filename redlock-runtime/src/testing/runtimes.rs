@@ -1,5 +1,7 @@
-//! Finds the registry of a runtime for the calls on it. Every `#[tokio::test]` has a runtime of its own. So
-//! tests that run in parallel do not see each other, and tasks that a test spawns find its registry.
+//! Finds the registry for a call by the runtime that the call runs on.
+//!
+//! Every `#[tokio::test]` has a runtime of its own. So parallel tests do not see each other, and tasks that a test
+//! spawns find its registry.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use tokio::runtime::{Handle, Id};
 
 use crate::registry::{Registry, scope};
 
-/// The registries that are attached to each runtime. Calls find the last one.
+/// The registries that are attached to each runtime. A call uses the last registry of its runtime.
 static ATTACHED: RwLock<Option<HashMap<Id, Vec<Registry>>>> = RwLock::new(None);
 
 /// Returns the registry of the runtime that the calling code runs on.
@@ -39,7 +41,7 @@ pub(super) fn detach(registry: &Registry) {
             });
         }
     }
-    // Outside of the lock, because a registry's end may run any code.
+    // Drop the registries outside of the mutex, because a registry's end may run any code.
     drop(left);
 }
 

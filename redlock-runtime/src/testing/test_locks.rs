@@ -22,19 +22,19 @@ use crate::registry::pools::PoolNode;
 use crate::registry::{Registry, RegistryShared, ShutdownReport, shutdown};
 use crate::telemetry::journal::{Acquisition, Journal, Outcome};
 
-/// The `max_ttl` of tests. Only a test of the limit has to set one.
+/// The default `max_ttl` of tests, which is long so that few tests have to set it.
 const LENIENT_MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The time that a test waits for something that takes milliseconds, on a busy machine.
+/// The longest wait of a test for an event that takes milliseconds on an idle machine.
 const REAL_LIMIT: Duration = Duration::from_secs(10);
 
-/// The time over which a paused clock may jump before a test gives up: longer than any lock lasts.
+/// The longest time that a paused clock may jump before a test gives up. Locks end sooner.
 const PAUSED_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The registry of one test, over nodes inside the process. See the [module](super).
+/// The registry of one test, with nodes inside the process. The [module](super) explains its use.
 ///
-/// Clones are the same registry. When the last clone is dropped, the registry is detached from all
-/// runtimes and refuses further locks.
+/// Clones share one registry. The drop of the last clone detaches the registry from all runtimes and
+/// makes it refuse further locks.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -57,9 +57,11 @@ pub(super) struct TestLocksShared {
 
 /// The registry.
 impl TestLocks {
-    /// Starts a registry and attaches it to the current runtime. It has a node for each of the pools `a`, `b`, `c`,
-    /// which are the default ones, and for each other pool that an annotated function of the program names.
-    /// Everything else is as [`Config::new`] has it, except for a `max_ttl` of a day.
+    /// Starts a registry and attaches it to the current runtime.
+    ///
+    /// The registry has a node for each of the default pools `a`, `b` and `c`, and for each other pool that an
+    /// annotated function of the program names. The `max_ttl` is a day, and all other settings are those of
+    /// [`Config::new`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -69,16 +71,16 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// Panics outside of a tokio runtime.
     #[track_caller]
     pub fn new() -> Self {
         Self::with_config(Config::new().max_ttl(LENIENT_MAX_TTL))
     }
 
-    /// Starts a registry with the settings of `config`, for example the service's own. Each pool becomes an
-    /// in-process node, in the place of its server. If `config` has no pools, the pools are
-    /// those of [`new`](Self::new). Overrides of functions that the test program does not have are
-    /// left out.
+    /// Starts a registry with the settings of `config`, for example the service's own.
+    ///
+    /// An in-process node replaces the server of each pool. If `config` has no pools, the pools are
+    /// those of [`new`](Self::new). Overrides for functions that the test program lacks are ignored.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -89,9 +91,8 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Outside of a tokio runtime, and if [`init`](crate::init()) would refuse the configuration.
-    /// The program's annotated functions are not checked against it:
-    /// [`check_config`](super::check_config()) does that.
+    /// Panics outside of a tokio runtime, and if [`init`](crate::init()) would refuse the configuration.
+    /// Only [`check_config`](super::check_config()) checks the program's annotated functions against it.
     #[track_caller]
     pub fn with_config(config: Config) -> Self {
         let runtime = Handle::current();
@@ -135,8 +136,7 @@ impl TestLocks {
         }
     }
 
-    /// Attaches the registry to the current runtime as well: for servers that have runtimes of their
-    /// own.
+    /// Attaches the registry to the current runtime too, for a server with its own runtimes.
     ///
     /// # Example: a worker with a runtime of its own
     /// ```
@@ -162,14 +162,15 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// Panics outside of a tokio runtime.
     #[track_caller]
     pub fn attach(&self) {
         runtimes::attach(Handle::current().id(), &self.shared.registry);
     }
 
-    /// Runs `future` with this registry for every call that it makes, also if another is attached to
-    /// the runtime. A task that it spawns is not part of it.
+    /// Runs `future`, whose calls use this registry even if the runtime has another.
+    ///
+    /// The calls of a task that `future` spawns use the registry of their runtime.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -185,19 +186,12 @@ impl TestLocks {
         self.shared.registry.clone().scope(future).await
     }
 
-    /// Returns the registry, to ask for [`held`](Registry::held) and [`health`](Registry::health).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// assert_eq!(locks.registry().held_count(), 0);
-    /// # }
-    /// ```
+    /// Returns the registry, which has [`held`](Registry::held) and [`health`](Registry::health).
     pub fn registry(&self) -> &Registry {
         &self.shared.registry
     }
 
-    /// Shuts the registry down as [`Redlock::shutdown`](crate::Redlock::shutdown) does.
+    /// Shuts the registry down, as [`Redlock::shutdown`](crate::Redlock::shutdown) does.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -208,7 +202,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Cancellation
-    /// The shutdown goes on in the background. Dropping the future only gives up the report.
+    /// Dropping the future only discards the report. The shutdown continues in the background.
     pub async fn shutdown(&self) -> ShutdownReport {
         shutdown::begin(&self.shared.registry);
         self.shared.registry.shared.shutdown.report().await
@@ -217,9 +211,10 @@ impl TestLocks {
 
 /// The nodes, their faults, and other clients.
 impl TestLocks {
-    /// Returns the node of a pool: to [`cut`](MemoryNode::cut) it off, to have it
-    /// [`hang`](MemoryNode::hang) or [`fail`](MemoryNode::fail), to [`restore`](MemoryNode::restore)
-    /// it, and to look into.
+    /// Returns the node of a pool, to break it or to inspect its keys.
+    ///
+    /// [`cut`](MemoryNode::cut), [`hang`](MemoryNode::hang) and [`fail`](MemoryNode::fail) break the node until
+    /// [`restore`](MemoryNode::restore).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -231,13 +226,13 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// If there is no such pool.
+    /// Panics if the pool is unknown.
     #[track_caller]
     pub fn node(&self, pool: &str) -> &MemoryNode {
         self.shared.nodes.of(pool)
     }
 
-    /// Cuts all nodes off: every acquisition is `Unavailable`.
+    /// Cuts all nodes off, so that every acquisition fails as `Unavailable`.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -251,23 +246,15 @@ impl TestLocks {
         self.shared.nodes.iter().for_each(MemoryNode::cut);
     }
 
-    /// Restores all nodes.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// locks.cut_all();
-    /// locks.restore_all();
-    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
-    /// # }
-    /// ```
+    /// Ends the faults of all nodes.
     pub fn restore_all(&self) {
         self.shared.nodes.iter().for_each(MemoryNode::restore);
     }
 
-    /// Makes the holder of `resource` lose its lock, as if an extension had found its keys gone. The body
-    /// is cancelled at its next await, and `lost()` completes with
-    /// [`LeaseEnd::Taken`](crate::lease::LeaseEnd::Taken). Afterwards no node has the keys.
+    /// Makes the holder of `resource` lose its lock, and deletes the lock's keys on all nodes.
+    ///
+    /// The holder behaves as if an extension had found its keys gone: the body is cancelled at its next await, and
+    /// `lost()` completes with [`LeaseEnd::Taken`](crate::lease::LeaseEnd::Taken).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -281,7 +268,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// If the code under test does not hold it.
+    /// Panics if the code under test does not hold `resource`.
     #[track_caller]
     pub fn lose(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
@@ -296,8 +283,9 @@ impl TestLocks {
         }
     }
 
-    /// Makes all nodes forget everything, as flushed servers do, or servers that restart empty. Every
-    /// lease is lost, with [`LeaseEnd::Forgotten`](crate::lease::LeaseEnd::Forgotten).
+    /// Makes all nodes forget all keys, like servers that are flushed or restart empty.
+    ///
+    /// Every lease is lost, with [`LeaseEnd::Forgotten`](crate::lease::LeaseEnd::Forgotten).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -314,8 +302,9 @@ impl TestLocks {
         self.shared.nodes.iter().for_each(MemoryNode::begin_epoch);
     }
 
-    /// Makes another client take `resource` on all nodes, for a minute or until its lease is
-    /// dropped. A refused call is told that `other-client/1` holds the lock.
+    /// Makes another client hold `resource` on all nodes, for a minute or until the drop.
+    ///
+    /// The error of a refused call names `other-client/1` as the holder.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -328,7 +317,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// As [`OtherClient::hold`].
+    /// Panics like [`OtherClient::hold`].
     #[track_caller]
     pub fn hold(&self, resource: impl Into<Resource>) -> OtherLease {
         self.other_client().hold(resource)
@@ -336,7 +325,7 @@ impl TestLocks {
 
     /// Returns another client, whose name, ttl and pools can be set before it locks.
     ///
-    /// # Example: one node that does not grant; the attempt wins by the other two
+    /// # Example: one node refuses, and the attempt wins by the other two
     /// ```
     /// # use redlock_runtime::testing::TestLocks;
     /// # #[tokio::main(flavor = "current_thread")]
@@ -352,7 +341,7 @@ impl TestLocks {
     }
 }
 
-/// What calls did.
+/// The record of what calls did.
 impl TestLocks {
     /// Returns the acquisitions of all calls, in the order in which they began.
     ///
@@ -372,15 +361,7 @@ impl TestLocks {
         self.shared.journal.acquisitions()
     }
 
-    /// Returns the acquisitions of `resource`, by itself or among others.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
-    /// assert_eq!(locks.acquisitions_of("order:42").len(), 1);
-    /// # }
-    /// ```
+    /// Returns the acquisitions that include `resource`, alone or among other resources.
     pub fn acquisitions_of(&self, resource: impl Into<Resource>) -> Vec<Acquisition> {
         let resource = resource.into();
         let mut acquisitions = self.acquisitions();
@@ -388,7 +369,7 @@ impl TestLocks {
         acquisitions
     }
 
-    /// Expects that the code under test locked `resource`, once at least, by itself or among others.
+    /// Asserts that the code under test locked `resource`, alone or among other resources.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -399,7 +380,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// If no call locked it.
+    /// Panics if no call has locked `resource`.
     #[track_caller]
     pub fn assert_locked(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
@@ -407,7 +388,7 @@ impl TestLocks {
         self.expect(is_so, format_args!("`{resource}` was not locked"));
     }
 
-    /// Expects that every call for `resource` was refused, or that there was none.
+    /// Asserts that the code under test has never locked `resource`, although a call may have been refused.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -417,7 +398,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// If a call locked it.
+    /// Panics if a call has locked `resource`.
     #[track_caller]
     pub fn assert_not_locked(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
@@ -425,7 +406,7 @@ impl TestLocks {
         self.expect(is_so, format_args!("`{resource}` was locked"));
     }
 
-    /// Expects that the code under test holds `resource` now.
+    /// Asserts that the code under test holds `resource` now.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -436,7 +417,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// If no call holds it.
+    /// Panics if no call holds `resource`.
     #[track_caller]
     pub fn assert_held(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
@@ -444,7 +425,7 @@ impl TestLocks {
         self.expect(is_so, format_args!("`{resource}` is not held"));
     }
 
-    /// Expects that all nodes are free of the keys of `resource`: the next caller gets the lock.
+    /// Asserts that the next caller can lock `resource`, because all nodes are free of its keys.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -455,7 +436,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// If a node has a key of it.
+    /// Panics if a node has a key of `resource`.
     #[track_caller]
     pub fn assert_free(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
@@ -469,8 +450,10 @@ impl TestLocks {
         self.expect(held.is_empty(), message);
     }
 
-    /// Expects that all nodes are free of the keys of all locks. Use it at the end of a test, to see that nothing
-    /// leaked. A node that hangs has the keys that it had when it began to hang.
+    /// Asserts that all nodes are free of the keys of all locks.
+    ///
+    /// Use this at the end of a test, to see that no lock leaked. A hanging node still has the keys that it had when it
+    /// began to hang.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -481,11 +464,14 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// If a node has a key of a lock.
+    /// Panics if a node has a key of a lock.
     #[track_caller]
     pub fn assert_all_free(&self) {
         let held = self.shared.nodes.show_locks(|_| true);
-        self.expect(held.is_empty(), format_args!("not all is free: {held}"));
+        self.expect(
+            held.is_empty(),
+            format_args!("some locks are not free: {held}"),
+        );
     }
 
     /// Waits until a call holds `resource`.
@@ -500,7 +486,7 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// If that has not happened within ten seconds; or, with a paused clock, within a day.
+    /// Panics after ten seconds, or with a paused clock after a day.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -511,7 +497,7 @@ impl TestLocks {
         })
     }
 
-    /// Waits until a call waits for `resource`: it has asked for it, and its answer is still to come.
+    /// Waits until a call has requested `resource` and has no answer yet.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -561,7 +547,7 @@ impl TestLocks {
         })
     }
 
-    /// Waits until the acquisitions of `resource` are as `is_so` wants them. Panics at the limit.
+    /// Waits until the acquisitions of `resource` satisfy `is_so`. Panics at the time limit.
     #[track_caller]
     fn until(
         &self,
@@ -580,8 +566,7 @@ impl TestLocks {
                     return;
                 }
                 if tokio::time::timeout(pause, changed).await.is_err() {
-                    // A paused clock gets here at once, while other tasks may still have work to
-                    // do.
+                    // A paused clock reaches this line at once, while other tasks may still have work.
                     pause = pause.saturating_mul(2);
                 }
                 let is_patient = began.elapsed() < REAL_LIMIT && pause < PAUSED_LIMIT;
@@ -595,13 +580,13 @@ impl TestLocks {
         self.acquisitions_of(resource.clone()).iter().any(is_so)
     }
 
-    /// Panics unless `is_so`, and shows the acquisitions of all calls.
+    /// Asserts `is_so`, with a panic that shows the acquisitions of all calls.
     #[track_caller]
     fn expect(&self, is_so: bool, otherwise: impl fmt::Display) {
         assert!(is_so, "{otherwise}; {}", self.show_acquisitions());
     }
 
-    /// Shows the acquisitions of all calls, one a line, for the text of a panic.
+    /// Formats the acquisitions of all calls for a panic, one a line.
     pub(super) fn show_acquisitions(&self) -> String {
         let acquisitions = self.acquisitions();
         if acquisitions.is_empty() {
@@ -628,7 +613,7 @@ impl Drop for TestLocksShared {
     }
 }
 
-/// True if all names of `part` are in `whole`.
+/// True if `whole` has all names of `part`, and `part` has a name.
 fn covers(whole: &Resource, part: &Resource) -> bool {
     let mut names = part.names();
     names.len() > 0 && names.all(|name| whole.names().any(|other| other == name))

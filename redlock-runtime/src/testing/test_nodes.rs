@@ -19,7 +19,7 @@ impl TestNodes {
     /// Returns the node of a pool.
     #[track_caller]
     pub(super) fn of(&self, pool: &str) -> &MemoryNode {
-        // No closure, because the panic has to name the caller's line.
+        // A `let` instead of a closure, so that the panic names the caller's line.
         let Some(node) = self.by_pool.get(pool) else {
             let names: Vec<_> = self.by_pool.keys().map(String::as_str).collect();
             panic!("there is no pool `{pool}`; there are {}", names.join(", "));
@@ -31,7 +31,7 @@ impl TestNodes {
         self.by_pool.values()
     }
 
-    /// Returns the keys of `resource`, as the nodes have them.
+    /// Returns the keys of `resource` on the nodes, with the configured prefix.
     pub(super) fn keys_of(&self, resource: &Resource) -> Resource {
         resource.with_prefix(&self.key_prefix)
     }
@@ -48,7 +48,7 @@ impl TestNodes {
         }
     }
 
-    /// Shows the holder, the name and the pools of each lock whose key `is_wanted`.
+    /// Formats the holder, the name and the pools of each lock whose key `is_wanted`.
     pub(super) fn show_locks(&self, is_wanted: impl Fn(&[u8]) -> bool) -> String {
         let keys: BTreeSet<Vec<u8>> = self.iter().flat_map(MemoryNode::keys).collect();
         let keys = keys.iter();
@@ -70,18 +70,18 @@ impl TestNodes {
         shown.collect::<Vec<_>>().join(", ")
     }
 
-    /// True if the library keeps `key` for itself.
+    /// True if `key` belongs to the library, and is not the key of a lock.
     fn is_auxiliary(&self, key: &[u8]) -> bool {
         let own = key.strip_prefix(&*self.key_prefix);
-        // A permit is a lock, whatever its key is called.
+        // A permit is a lock, although its key has the reserved prefix.
         own.and_then(|own| own.strip_prefix(RESERVED_PREFIX))
             .is_some_and(|own| !own.starts_with(b"permit:"))
     }
 }
 
-/// Replaces the servers of `config` by nodes in the process.
+/// Replaces the servers of `config` by in-process nodes.
 pub(super) fn in_memory(mut config: Config) -> Config {
-    // A test may lack the variables for the URLs and settings of pools.
+    // Drop the pools' URLs and settings, because a test may lack the variables in them.
     let pools = std::mem::take(&mut config.pools);
     let mut names: BTreeSet<String> = pools.into_keys().collect();
     if names.is_empty() {
@@ -97,8 +97,7 @@ pub(super) fn in_memory(mut config: Config) -> Config {
         let url = format!("memory://{name}");
         config = config.pool(name, url);
     }
-    // A test program has some of the service's functions. Settings of the others have no effect
-    // here.
+    // A test program has only some of the service's functions. Drop the settings of the others.
     let names: BTreeSet<_> = sites().iter().map(|site| site.name()).collect();
     config.sites.retain(|name, _| names.contains(name.as_str()));
     config

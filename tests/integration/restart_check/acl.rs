@@ -1,7 +1,7 @@
 //! Users that may do little.
 
 use redlock_core::Node as _;
-use redlock_core::node::NodeErrorKind::Refused;
+use redlock_core::node::NodeErrorKind::Denied;
 use redlock_core::restart_check::Marker;
 use redlock_tests::{NodeOptions, RedisNode, disguise, wait_until};
 
@@ -41,11 +41,11 @@ async fn a_server_that_hides_its_info_has_a_marker_of_no_process() {
 }
 
 #[tokio::test]
-async fn a_user_that_may_not_keep_the_marker_is_refused_with_the_fix() {
+async fn a_user_that_may_not_keep_the_marker_is_denied_with_the_fix() {
     let node = RedisNode::start().await;
     let rules = [&["~shop:*"], &documented().concat()[..]].concat();
     let set = Set::standard([url_of_user(&node, &rules)]).await;
-    let reason = set.until(0, Refused).await;
+    let reason = set.until(0, Denied).await;
     assert!(
         reason.contains("`redlock:marker`") && reason.contains("restart_check"),
         "{reason}"

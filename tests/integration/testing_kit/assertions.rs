@@ -121,7 +121,7 @@ async fn an_assertion_that_fails_says_what_calls_did() {
     one_node.release();
     let lease = lock("leaked").acquire().await.unwrap();
     let text = failure(|| locks.assert_all_free());
-    assert!(text.starts_with("not all is free: "), "{text}");
+    assert!(text.starts_with("some locks are not free: "), "{text}");
     drop(lease);
 }
 

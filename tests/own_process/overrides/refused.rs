@@ -114,8 +114,10 @@ async fn an_override_that_takes_a_literal_token_is_refused() {
     // From the file, with its place.
     let file = format!("[pools.a]\nurl = 'memory://a'\n\n[sites.\"{name}\"]\nfencing = false");
     let text = problem(Config::from_toml(&file).unwrap()).await;
-    let end = format!("overridden by `[sites.\"{name}\"]` (line 4): {reason}");
-    assert!(text.ends_with(&end), "{text}");
+    assert!(
+        text.starts_with("line 4: ") && text.ends_with(&end),
+        "{text}"
+    );
 }
 
 #[tokio::test]

@@ -37,8 +37,8 @@ if first then
     return count
   end
 
-  -- Refuse without a valid marker, because the node may just have been flushed. The marker is the number of this wire
-  -- format, and then the end of the node's quarantine in ms. It is valid after that end.
+  -- Refuse without a valid marker, because a node that lost its data may just have come back. The marker is the number
+  -- of this wire format, and then the end of the node's quarantine in ms. It is valid after that end.
   if KEYS[last + 1] then
     local text = redis.pcall('GET', KEYS[last + 1])
     local ends = type(text) == 'string' and tonumber(string.match(text, '^1 (%d+)'))

@@ -1,6 +1,8 @@
--- Takes a client out of the queue. KEYS: the queue. ARGV: the client's name.
--- 1: done; -1: no client was there.
+-- Takes a client out of the queue, or makes it the last one if it was served at other nodes.
+-- KEYS: the queue. ARGV: the client's name, and 'served' if it was.
+-- 1: done; -1: there is no queue.
 local text = redis.pcall('GET', KEYS[last])
 if type(text) ~= 'string' then return -1 end
-write(read(text, ARGV[1]:sub(-16), 0))
+local queue = read(text, ARGV[1]:sub(-16))
+if ARGV[2] == 'served' then serve(queue, 0) else write(queue) end
 return 1

@@ -7,10 +7,10 @@ mod tests;
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher as _;
-use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::kinds::exclusive::{self, Exclusive, read_done};
 use crate::kinds::protocol_args::ProtocolArgs;
@@ -21,15 +21,12 @@ use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
 use crate::node::{Argument, Call, Effect, Holding, Obstacle, Value, Vote};
 use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 
-use scripts::{ACQUIRE_PERMIT, LEAVE_QUEUE, RELEASE_OTHERS};
+use scripts::{ACQUIRE_PERMIT, LEAVE_QUEUE, SERVED, STREAK};
 
 /// The beginning of the keys of permits, but for the first one, after `redlock:`.
 pub(super) const PERMITS: &[u8] = b"permit:";
 /// The beginning of the keys that list the clients which wait for a permit, after `redlock:`.
 pub(super) const QUEUES: &[u8] = b"queue:";
-
-/// The last argument of an acquisition that goes ahead of other clients.
-const STREAK: &str = "streak";
 
 /// The most permits of a resource. A server looks at all of them in one script, and serves no other client
 /// meanwhile.
@@ -47,10 +44,10 @@ pub(crate) struct AnyPermit {
     client: Option<OwnerToken>,
     /// The time for which nodes let it wait.
     advice: Duration,
-    /// True if other refused callers of the client wait after this one. They keep the client's place.
-    is_followed_by_refused: AtomicBool,
-    /// True if the client goes on with a permit that it has just released.
-    is_in_streak: AtomicBool,
+    /// The time that nodes give it to come once a permit is free for it.
+    call: Duration,
+    /// The caller's place in its line, at its last attempt.
+    place: Mutex<LinePlace>,
 }
 
 impl AnyPermit {
@@ -61,11 +58,11 @@ impl AnyPermit {
         Self {
             all: Exclusive::plain(Resource::of(keys.clone())),
             keys,
-            queue: auxiliary_key(plain, args.prefix, QUEUES).into(),
+            queue: auxiliary_key(plain, args.prefix, &numbered(QUEUES, count)).into(),
             client: args.advice.map(|advice| advice.client.clone()),
             advice: args.advice.map_or(Duration::ZERO, |advice| advice.lasts),
-            is_followed_by_refused: AtomicBool::new(false),
-            is_in_streak: AtomicBool::new(false),
+            call: args.advice.map_or(Duration::ZERO, |advice| advice.call),
+            place: Mutex::default(),
         }
     }
 
@@ -89,6 +86,13 @@ impl AnyPermit {
         let client = self.client.as_ref();
         client.map_or_else(|| Argument::text(""), Argument::token)
     }
+
+    /// Returns the call that takes the client out of the queue.
+    fn leave_call(&self, effect: Effect) -> Option<Call> {
+        let (client, queue) = (self.client.as_ref()?, Arc::clone(&self.queue));
+        let leave = Call::in_order(&LEAVE_QUEUE, effect, [queue], read_done);
+        Some(leave.with([Argument::token(client)]))
+    }
 }
 
 impl LockProtocol for AnyPermit {
@@ -97,7 +101,11 @@ impl LockProtocol for AnyPermit {
     }
 
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
-        let [ttl, advice] = [ttl, self.advice].map(Argument::millis);
+        let place = *self.place.lock();
+        // A client that has all permits waits for nobody, so it needs no place.
+        let has_all = place.permits_held >= self.keys.len();
+        let advice = if has_all { Duration::ZERO } else { self.advice };
+        let [ttl, advice, call] = [ttl, advice, self.call].map(Argument::millis);
         Call::in_order(
             &ACQUIRE_PERMIT,
             Effect::Takes,
@@ -105,12 +113,14 @@ impl LockProtocol for AnyPermit {
             read_permit,
         )
         .with_keys([Arc::clone(&self.queue)])
-        .with([Argument::token(token), ttl, advice, self.client_argument()])
-        .with(
-            self.is_in_streak
-                .load(Relaxed)
-                .then(|| Argument::text(STREAK)),
-        )
+        .with([
+            Argument::token(token),
+            ttl,
+            advice,
+            self.client_argument(),
+            call,
+        ])
+        .with(place.is_in_streak.then(|| Argument::text(STREAK)))
     }
 
     fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
@@ -125,37 +135,21 @@ impl LockProtocol for AnyPermit {
         self.all.release_call(token, until, is_lease)
     }
 
-    fn release_others_call(&self, token: &OwnerToken, until: Duration, chosen: &Resource) -> Call {
-        Call::new(
-            &RELEASE_OTHERS,
-            Effect::Undoes(until),
-            self.keys(),
-            read_done,
-        )
-        .without(chosen)
-        .with_keys([Arc::clone(&self.queue)])
-        .with([Argument::token(token), self.client_argument()])
+    fn served_call(&self) -> Option<Call> {
+        let place = *self.place.lock();
+        let may_wait = place.was_refused && !place.is_in_streak;
+        let leave = self.leave_call(Effect::Keeps).filter(|_| may_wait)?;
+        Some(leave.with([Argument::text(SERVED)]))
     }
 
     fn prepare_attempt(&self, place: LinePlace) {
-        self.is_followed_by_refused
-            .store(place.is_followed_by_refused, Relaxed);
-        self.is_in_streak.store(place.is_in_streak, Relaxed);
+        *self.place.lock() = place;
     }
 
-    fn withdraw_call(&self, has_won: bool) -> Option<Call> {
-        // The nodes that granted have taken the client out of the queue, and followers still wait in it.
-        if has_won || self.is_followed_by_refused.load(Relaxed) {
-            return None;
-        }
-        let (client, queue) = (self.client.as_ref()?, Arc::clone(&self.queue));
-        let leave = Call::in_order(
-            &LEAVE_QUEUE,
-            Effect::Undoes(self.advice),
-            [queue],
-            read_done,
-        );
-        Some(leave.with([Argument::token(client)]))
+    fn withdraw_call(&self, is_kept: bool) -> Option<Call> {
+        // The nodes that granted have made a winner the last one.
+        let leave = self.leave_call(Effect::Undoes(self.advice));
+        leave.filter(|_| !is_kept)
     }
 
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
@@ -229,10 +223,12 @@ fn name_of(plain: &[u8], permit: u16, prefix: &[u8]) -> Vec<u8> {
     if permit == 0 {
         return plain.to_vec();
     }
-    let mut kind = PERMITS.to_vec();
-    // Writing into a list of bytes never fails.
-    let _ = write!(kind, "{permit}:");
-    auxiliary_key(plain, prefix, &kind)
+    auxiliary_key(plain, prefix, &numbered(PERMITS, permit))
+}
+
+/// Returns the beginning `kind` of a key, with a number.
+fn numbered(kind: &[u8], number: u16) -> Vec<u8> {
+    [kind, number.to_string().as_bytes(), b":"].concat()
 }
 
 /// Checks a request for one of `count` permits.

@@ -1,6 +1,5 @@
 //! The scripts of permits, with their twins.
 
-use crate::kinds::exclusive::scripts::RELEASE;
 use crate::node::script::Script;
 use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
@@ -14,30 +13,20 @@ pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
     ),
     acquire_permit,
 )
-.shaped("lock+ queue", "token ttl advice client streak?");
+.shaped("lock+ queue", "token ttl advice client call streak?");
 
-/// Takes a client out of the queue.
+/// Takes a client out of the queue, or makes it the last one.
 pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
     "leave-queue",
     concat!(include_str!("queue.lua"), include_str!("leave_queue.lua")),
     leave_queue,
 )
-.shaped("queue", "client");
+.shaped("queue", "client served?");
 
-/// Deletes the permits that a winner does not need, and makes its client the last one in the queue.
-pub(crate) static RELEASE_OTHERS: Script = Script::loaded(
-    "release-others",
-    concat!(
-        include_str!("queue.lua"),
-        include_str!("release_others.lua"),
-        include_str!("../exclusive/release.lua")
-    ),
-    release_others,
-)
-.shaped("lock+ queue", "token client");
-
-/// The time in ms that a client has for a permit which is free for it, once another client has asked.
-pub(super) const CALL: i64 = 100;
+/// The last argument of an acquisition that goes ahead of other clients.
+pub(super) const STREAK: &str = "streak";
+/// The last argument for a client that was served at other nodes.
+pub(super) const SERVED: &str = "served";
 
 /// The time in ms for which a client that waits no longer keeps its place.
 const KEPT_PLACE: i64 = 10_000;
@@ -47,81 +36,111 @@ const LIFE: i64 = 20_000;
 
 /// The bytes of a client's name in a line, and of a line.
 const NAME: usize = 16;
-const LINE: usize = NAME + " 0000000000000\n".len();
+const LINE: usize = NAME + " 0000 0000000000000\n".len();
+
+/// The bytes that the short form of a script reads of a longer text (`brief.lua`).
+const CUT: usize = 557;
+
+/// The line of a client in the queue.
+struct QueueLine {
+    client: Vec<u8>,
+    /// The time in ms for which the client may be called.
+    call: i64,
+    /// The end of the client's wait.
+    until: i64,
+}
+
+impl QueueLine {
+    fn read(line: &[u8]) -> Option<Self> {
+        let (client, rest) = line.split_at_checked(NAME)?;
+        let rest = rest.strip_prefix(b" ")?.strip_suffix(b"\n")?;
+        let (call, until) = rest.split_at_checked(4)?;
+        let until = until.strip_prefix(b" ")?;
+        let are_digits = [call, until].concat().iter().all(u8::is_ascii_digit);
+        are_digits.then_some(Self {
+            client: client.to_vec(),
+            call: parse_integer(call).ok()?,
+            until: parse_integer(until).ok()?,
+        })
+    }
+
+    fn text(&self) -> Vec<u8> {
+        let times = format!(" {:04} {:013}\n", self.call, self.until);
+        [&self.client, times.as_bytes()].concat()
+    }
+}
 
 /// The queue as one client finds it at a node (`queue.lua`).
 struct Queue<'a> {
     key: &'a [u8],
     found: Vec<u8>,
-    client: &'a [u8],
-    /// The place of the client's line among the others, and the end of its wait, if there is a line.
+    /// The client's own line, if there is one, and its place among the others.
+    own: Option<QueueLine>,
     place: Option<usize>,
-    waits_until: Option<i64>,
     /// The lines of other clients.
-    lines: Vec<Vec<u8>>,
+    lines: Vec<QueueLine>,
     /// The number of clients that wait ahead of this one.
     ahead: usize,
 }
 
 impl<'a> Queue<'a> {
-    /// Reads the queue at `key` for the client with this name. The first `called` clients that wait ahead of it have
-    /// a permit that is free for them.
-    fn read(store: &Store, key: &'a [u8], name: &'a [u8], called: usize) -> Self {
+    /// Reads the queue at `key` for the client with this name. Calls those ahead of it if a permit `is_free` for them.
+    fn read(store: &Store, key: &'a [u8], name: &[u8], is_free: bool) -> Self {
         let now = store.millis();
-        let found = store.get(key).ok().flatten().unwrap_or_default().to_vec();
         let mut queue = Self {
             key,
-            found: found.clone(),
-            client: &name[name.len().saturating_sub(NAME)..],
+            found: store.get(key).ok().flatten().unwrap_or_default().to_vec(),
+            own: None,
             place: None,
-            waits_until: None,
             lines: Vec::new(),
             ahead: 0,
         };
-        for line in found.chunks_exact(LINE) {
-            let client = &line[..NAME];
-            let mut until = parse_integer(&line[NAME + 1..LINE - 1]).unwrap_or(0);
-            if client == queue.client {
+        for mut line in queue.found.chunks(LINE).filter_map(QueueLine::read) {
+            if line.client == short(name) {
                 queue.place = Some(queue.lines.len());
-                queue.waits_until = Some(until);
-                continue;
-            }
-            let waits = until > now;
-            if waits && queue.place.is_none() {
-                queue.ahead += 1;
-                if queue.ahead <= called {
-                    until = until.min(now + CALL);
+                queue.own = Some(line);
+            } else if line.until > now - KEPT_PLACE {
+                if line.until > now && queue.own.is_none() {
+                    queue.ahead += 1;
+                    if is_free {
+                        line.until = line.until.min(now + line.call);
+                    }
                 }
-            }
-            if until > now - KEPT_PLACE {
-                queue.lines.push(line_of(client, until));
+                queue.lines.push(line);
             }
         }
         queue
     }
 
-    /// Makes a client with a line the last one, as one that waits no longer. It needs no line if no other has one.
-    fn record_served(&mut self, now: i64) {
+    /// Makes a client with a line the last one, as one that no longer waits. It needs no line if no other has one.
+    /// Those that were after it wait for `advice` ms again.
+    fn record_served(&mut self, now: i64, advice: i64) {
+        let place = self.place.unwrap_or(self.lines.len());
+        for line in &mut self.lines[place..] {
+            if line.until > now {
+                line.until = line.until.max(now + advice);
+            }
+        }
         if !self.lines.is_empty()
-            && let Some(until) = self.waits_until
+            && let Some(mut own) = self.own.take()
         {
-            let line = line_of(self.client, until.min(now));
-            self.lines.push(line);
+            own.until = own.until.min(now);
+            self.lines.push(own);
         }
     }
 
     /// Lets the client wait at its place, or as the last one.
     fn record_refused(&mut self) {
-        if let Some(until) = self.waits_until {
+        if let Some(own) = self.own.take() {
             let place = self.place.unwrap_or(self.lines.len());
-            self.lines.insert(place, line_of(self.client, until));
+            self.lines.insert(place, own);
         }
     }
 
-    /// Writes the queue if it has changed. It is advice, so it may fail.
+    /// Writes the queue if it has changed and was read whole. It is advice, so the write may fail.
     fn write(&self, store: &mut Store) {
-        let text = self.lines.concat();
-        if text == self.found {
+        let text: Vec<u8> = self.lines.iter().flat_map(QueueLine::text).collect();
+        if text == self.found || self.found.len() == CUT {
             return;
         }
         if text.is_empty() {
@@ -132,16 +151,17 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Returns the line of a client that waits until `until`.
-fn line_of(client: &[u8], until: i64) -> Vec<u8> {
-    [client, format!(" {until:013}\n").as_bytes()].concat()
+/// Returns the part of a client's name that is in its line.
+fn short(name: &[u8]) -> &[u8] {
+    &name[name.len().saturating_sub(NAME)..]
 }
 
 fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let [permits @ .., queue] = keys else {
         return Ok(Value::Int(0));
     };
-    let (token, advice, client) = (arguments[0], arguments[2], arguments[3]);
+    let (token, client) = (arguments[0], arguments[3]);
+    let [advice, call] = [parse_integer(arguments[2])?, parse_integer(arguments[4])?];
     let all_held = store.mget(permits);
     let mut free = Vec::new();
     for (place, (key, held)) in (1..).zip(permits.iter().zip(&all_held)) {
@@ -152,25 +172,25 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
             free.push((place, *key));
         }
     }
-    let goes_on = arguments.get(4) == Some(&&b"streak"[..]);
-    let called = if goes_on { 0 } else { free.len() };
-    let mut queue = Queue::read(store, queue, client, called);
-    if goes_on {
-        queue.ahead = 0;
-    }
-    let is_for_others = free.len() <= queue.ahead;
+    let goes_on = arguments.get(5) == Some(&STREAK.as_bytes());
+    let mut queue = Queue::read(store, queue, client, !free.is_empty() && !goes_on);
+    let ahead = if goes_on { 0 } else { queue.ahead };
+    let is_for_others = free.len() <= ahead;
     if !is_for_others {
         for (place, key) in &free {
             if store.set_nx(key, token, parse_integer(arguments[1])?)? {
-                queue.record_served(store.millis());
+                queue.record_served(store.millis(), advice);
                 queue.write(store);
                 return Ok(Value::Int(*place));
             }
         }
     }
-    if advice != b"0" {
-        let until = store.millis().saturating_add(parse_integer(advice)?);
-        queue.waits_until = Some(until);
+    if advice > 0 {
+        queue.own = Some(QueueLine {
+            client: short(client).to_vec(),
+            call,
+            until: store.millis().saturating_add(advice),
+        });
     }
     queue.record_refused();
     queue.write(store);
@@ -186,19 +206,10 @@ fn leave_queue(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
     if !matches!(store.get(key), Ok(Some(_))) {
         return Ok(Value::Int(-1));
     }
-    Queue::read(store, key, arguments[0], 0).write(store);
-    Ok(Value::Int(1))
-}
-
-fn release_others(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let [permits @ .., key] = keys else {
-        return Ok(Value::Int(0));
-    };
-    let [token, client] = [arguments[0], arguments[1]];
-    if matches!(store.get(key), Ok(Some(_))) {
-        let mut queue = Queue::read(store, key, client, 0);
-        queue.record_served(store.millis());
-        queue.write(store);
+    let mut queue = Queue::read(store, key, arguments[0], false);
+    if arguments.get(1) == Some(&SERVED.as_bytes()) {
+        queue.record_served(store.millis(), 0);
     }
-    Ok(RELEASE.run(store, permits, &[token]))
+    queue.write(store);
+    Ok(Value::Int(1))
 }

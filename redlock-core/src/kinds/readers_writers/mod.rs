@@ -227,12 +227,9 @@ impl LockProtocol for Reader {
             .store(place.is_followed_by_refused, Relaxed);
     }
 
-    fn withdraw_call(&self, has_won: bool) -> Option<Call> {
-        // A winner's acquisition has removed the name already, and refused followers still need it.
-        if has_won || self.is_followed_by_refused.load(Relaxed) {
-            return None;
-        }
-        self.shared.withdraw(3)
+    fn withdraw_call(&self, is_kept: bool) -> Option<Call> {
+        // A winner's acquisition has removed the name already.
+        self.shared.withdraw(3).filter(|_| !is_kept)
     }
 
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
@@ -279,7 +276,7 @@ impl LockProtocol for Writer {
         self.0.leave(token, until, 2)
     }
 
-    fn withdraw_call(&self, _has_won: bool) -> Option<Call> {
+    fn withdraw_call(&self, _is_kept: bool) -> Option<Call> {
         self.0.withdraw(2)
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Sentinel {
     pub(super) sentinels: Vec<Server>,
     /// The master's name among the sentinels.
     pub(super) master: String,
-    /// The master's login and TLS, at the address of a sentinel. A master that a sentinel names gets them.
+    /// A template for the master: its login and TLS, with the address of a sentinel.
     pub(super) of_master: Server,
 }
 
@@ -124,7 +124,7 @@ impl RedisAddress {
         Ok(self)
     }
 
-    /// Returns this address with a password file, read at each connection. Under sentinels, it is for the master.
+    /// Returns this address with a password file, read at each connection. Under sentinels, the file is the master's.
     ///
     /// # Errors
     /// [`Invalid`], without the file's content, if the file cannot be used or the URL has a password too.
@@ -166,7 +166,8 @@ impl RedisAddress {
     }
 }
 
-/// Returns the error for an invalid URL. Shows no part of the URL, because a supposed host may belong to a password.
+/// Returns the error for an invalid URL. Shows no part of the URL, because a `#` or `/` in a password makes a part of
+/// the password look like a host.
 fn not_a_url() -> Invalid {
     Invalid::new(
         "this is not a node's URL (one pool is one node); write redis://[[user]:password@]host:port[/db], rediss://host:port, \
@@ -183,7 +184,7 @@ fn several(rest: &str) -> ([&str; 3], Vec<&str>) {
     ([login, path, query], hosts.split(',').collect())
 }
 
-/// The `known` of [`check_query`] for a URL without parameters.
+/// The value of `known` in [`check_query`] for a URL without parameters.
 const NO_PARAMETERS: &str = "none for this kind of URL";
 
 /// Refuses a query with a parameter that is unknown or occurs twice. `known` names the allowed parameters.

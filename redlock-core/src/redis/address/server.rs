@@ -16,7 +16,7 @@ use crate::redis::secret_file::password;
 /// The longest host name in bytes: the limit of the domain name system.
 const LONGEST_HOST: usize = 255;
 
-/// So many places that a connection's queue never fills. A full queue would change the order of commands.
+/// The places in a connection's queue, so many that it never fills. A full queue would change the order of commands.
 const PLACES: usize = 1 << 24;
 
 /// The code that opens the connections to a server.
@@ -26,7 +26,7 @@ pub(in crate::redis) enum Opener {
     Library,
     /// The crate, for a user's own client. The crate gets one address at a time.
     Crate,
-    /// The crate, for a user's own client with a resolver. The resolver gives it all addresses.
+    /// The crate, at all addresses that the user's own resolver returns.
     CrateAndResolver,
 }
 
@@ -55,7 +55,7 @@ impl Server {
                  a password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
             ));
         }
-        // A socket has no host, so the crate would ignore a login there.
+        // A Unix socket has no host, so the crate would ignore a login there.
         let is_whole = !is_socket || rest.starts_with('/');
         let info = url.into_connection_info().ok().filter(|_| is_whole);
         let info = info.ok_or_else(|| why_no_url(rest))?;
@@ -107,10 +107,9 @@ impl Server {
         self
     }
 
-    /// Returns the server at another address, with the same login and TLS. Without a `host`, the host stays too.
-    ///
-    /// Returns `None` for an invalid host. The host may come from another server, and appears in the log and in errors,
-    /// so it must not contain other text.
+    /// Returns the server at another address, with the same login and TLS. Without a `host`, the host stays too. Returns
+    /// `None` for an invalid host. The host may come from another server, and appears in the log and in errors, so it
+    /// must not contain arbitrary text.
     pub(in crate::redis) fn at(&self, host: Option<&str>, port: u16) -> Option<Self> {
         let mut address = self.info.addr().clone();
         let (ConnectionAddr::Tcp(place, number)

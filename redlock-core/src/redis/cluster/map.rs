@@ -66,8 +66,8 @@ impl Shard {
 
     /// True if the connection leads to the master that the new map calls `server`. Servers of a Cluster may use
     /// different addresses for one master: some use a host name, and a seed uses the address at which it was asked. The
-    /// first connection to a master is kept while it lasts, because two connections would have two orders of calls.
-    /// After a reconnect only the address counts, because another server may have it by now.
+    /// first connection to a master is kept while it lasts, because calls on two connections would lose their order.
+    /// After a reconnect only the address counts, because another server may have the old address by now.
     pub(super) fn leads_to(&self, server: &Server) -> bool {
         self.server == *server || self.votes() && !self.node.inbox.has_reconnected()
     }

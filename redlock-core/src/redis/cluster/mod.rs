@@ -35,7 +35,7 @@ use super::server::ServerNode;
 use map::{Shard, SlotMap};
 use view::Range;
 
-/// The longest time between two refreshes of the map.
+/// The interval at which the map is learned while there is no trouble.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The number of servers that are asked at once for the map.

@@ -26,8 +26,8 @@ use super::handshake::ask_for_facts;
 use super::pipeline::{CommandPipeline, Purpose};
 use super::watches::Watches;
 
-/// The most operations that a lone caller has in flight on one node. It has just submitted two. The two before them may
-/// be unanswered, because the caller continued at a majority and this node may be the slowest.
+/// The most operations that a lone caller has in flight on one node. The caller has just submitted two. The two before
+/// may be unanswered, because the caller continued at a majority and this node may be the slowest.
 const QUIET: usize = 4;
 
 /// The pause before owed releases are sent again on the same connection.
@@ -46,7 +46,7 @@ pub(in crate::redis) struct Actor<'a> {
     check: &'a mut ServerCheck,
     watches: Watches,
     role: ServerRole,
-    /// The faults of the server that were logged last.
+    /// The last logged faults of the server.
     warned: Option<String>,
     /// The commands of a heartbeat: questions about the server, or `TIME` if the server hides `INFO`.
     heartbeat: Pipeline,
@@ -252,7 +252,7 @@ impl<'a> Actor<'a> {
         queued.answer(answer);
     }
 
-    /// Answers a call with `error`. A release becomes an owed release.
+    /// Answers a call that the server failed to serve. A release becomes an owed release.
     fn fail_call(&mut self, queued: QueuedCall, error: &NodeError) {
         let inbox = Arc::clone(&self.pipe.inbox);
         if queued.call().is_release() {

@@ -23,8 +23,8 @@ use super::pipeline::{CommandPipeline, Purpose};
 
 /// The script of the restart check. Returns the server's time in µs, and the marker.
 ///
-/// With arguments, it first writes a new marker, if the marker is as expected and the time has not passed. ARGV: the
-/// new marker, the latest time in µs, the expected marker (left out if the marker must be missing).
+/// With arguments, the script first writes a new marker, if the old one is as expected and it is not too late. ARGV:
+/// the new marker, the latest time in µs, the expected marker (left out if the marker must be missing).
 const CHECK: &str = "\
     local time = redis.call('TIME') \
     local now = time[1] * 1000000 + time[2] \
@@ -47,8 +47,8 @@ pub(in crate::redis) struct ServerCheck {
     quarantine: Option<NodeError>,
     /// The moment of the next question; `None` while a question is unanswered.
     pub(super) at: Option<Instant>,
-    /// The last logged reason for a quarantine, without the remaining time. Empty while the node votes. Each connection
-    /// clears it, because the line `node connected` alone would suggest that the node votes.
+    /// The last logged reason for a quarantine, without the remaining time. Empty while the node votes. A new
+    /// connection clears the text, because the line `node connected` alone would suggest that the node votes.
     logged: String,
     /// True if the log says that the node's clock differs from this host's clock.
     is_off: bool,
@@ -84,7 +84,7 @@ impl ServerCheck {
         (peers.restart_check() != RestartCheck::Off).then(|| peers.marker_key().into())
     }
 
-    /// Prepares the check for a connection to the server `run_id`. Returns the quarantine until the first answer.
+    /// Prepares the check for a connection to `run_id`. Returns the quarantine until its first answer.
     pub(super) fn begin_connection(&mut self, run_id: Option<&str>) -> NodeError {
         self.run_id = run_id.map(str::to_owned);
         self.logged.clear();
@@ -94,8 +94,9 @@ impl ServerCheck {
         self.quarantine.insert(quarantine).clone()
     }
 
-    /// Asks the server for its time and its marker, after the `write` of a verdict, if there is one. An earlier
-    /// question may be unanswered. Operations that are sent later are answered after the verdict of this question.
+    /// Asks the server for its time and marker, and has it write a marker first if a verdict wants that `write`. An
+    /// earlier question may be unanswered. Operations that are sent later are answered after the verdict of this
+    /// question.
     pub(super) fn send_check(&mut self, write: Option<MarkerWrite>, pipe: &mut CommandPipeline) {
         self.at = None;
         // Without a marker the question names no key, so the user needs no permission for it.
@@ -173,13 +174,14 @@ impl ServerCheck {
     fn read<'a>(&self, answer: &'a Value) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
         let (micros, marker) = match answer {
             Value::Error(text) if is_error(answer, "NOPERM") => {
-                return Err(refused_server(format!(
+                let detail = format!(
                     "`{}` refuses the restart check: {}; allow EVAL, TIME, GET and SET on the key \
                      `{}` in its ACL, or set `restart_check` to \"off\"",
                     self.inbox.log.pool,
                     NodeError::server(text),
                     self.node_check.peers.marker_key().escape_ascii(),
-                )));
+                );
+                return Err(NodeError::unsent(NodeErrorKind::Denied, detail));
             }
             Value::Error(text) => return Err(NodeError::server(text)),
             Value::List(fields) => match &fields[..] {

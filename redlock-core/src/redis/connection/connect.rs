@@ -51,7 +51,7 @@ pub(in crate::redis) async fn ask_server(
     Ok(answers)
 }
 
-/// Connects to `server`, logs in, checks the version, and loads the scripts. Prefers an address of a master.
+/// Connects to `server`, logs in, checks the version, and loads the scripts. Prefers a master among the addresses.
 ///
 /// Dropping the future closes the sockets.
 pub(in crate::redis) async fn connect(

@@ -23,7 +23,7 @@ const NEEDED: &str = "+set +get +del +pexpire +pttl +evalsha +eval +time";
 /// until a release leaves its key. The script fails if a command is denied that every lock needs, and names it. Its
 /// answer names denied commands that only some kinds of locks need.
 ///
-/// The tested key never exists. Its prefix is in ARGV, because a key in KEYS must be in a slot of the node.
+/// The tested key never exists. Its prefix is in ARGV, because a key in KEYS must be in a slot of the server.
 static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{DENIED} \
@@ -65,7 +65,7 @@ pub(super) fn handshake(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
     questions
 }
 
-/// Adds questions about facts that may change during a connection. They are the role, the memory and, with
+/// Adds questions about facts that may change during a connection. These facts are the role, the memory and, with
 /// `trusts_aof`, the settings of the append-only file.
 pub(super) fn ask_for_facts(questions: &mut Pipeline, trusts_aof: bool) {
     questions.cmd("INFO");
@@ -98,7 +98,7 @@ pub(super) fn read_greeting(
         vet_version(version)?;
     }
     if trusts_aof {
-        // An ACL may hide the command, and a managed service may rename it. The settings then stay unknown.
+        // An ACL may hide `CONFIG`, and a managed service may rename it. The settings then stay unknown.
         facts.add(&next());
     }
     let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(user.as_bytes()));

@@ -30,7 +30,7 @@ use crate::redis::errors::{not_connected, together};
 /// An address to try. `None` leaves the choice to the URL or the client.
 pub(super) type At = Option<SocketAddr>;
 
-/// Selects the addresses of a server's name that are connected to.
+/// Selects the addresses of a server's name to connect to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::redis) enum ConnectTo {
     /// The first address with a wanted result.
@@ -42,7 +42,7 @@ pub(in crate::redis) enum ConnectTo {
 /// A connection of the crate, and the task that reads and writes for it. Dropping it closes the socket.
 pub(in crate::redis) struct Opened {
     pub(super) connection: MultiplexedConnection,
-    /// The task; empty if the crate has spawned it.
+    /// The task that reads and writes. Empty if the crate has spawned it.
     _task: JoinSet<()>,
 }
 
@@ -59,7 +59,7 @@ async fn addresses(server: &Server, io: &IoThread) -> Result<Vec<At>, NodeError>
     }
 }
 
-/// Makes an `attempt` at the addresses of `server`. Returns the best result, and then the others. Wanted results come
+/// Runs `attempt` for the addresses of `server`. Returns the best result, and then the others. Wanted results come
 /// first; among equals, the order of the addresses decides.
 ///
 /// For [`ConnectTo::First`], an attempt that fails, gives an unwanted result, or takes longer than its share of the
@@ -161,7 +161,7 @@ async fn over(
     info: &ConnectionInfo,
     config: AsyncConnectionConfig,
 ) -> RedisResult<Opened> {
-    // Box the socket, because the crate's code is compiled for each type of socket.
+    // Box the socket, so that the crate's code is compiled for one type of socket only.
     let socket: Pin<Box<dyn Socket>> = Box::pin(socket);
     let settings = info.redis_settings();
     let made = MultiplexedConnection::new_with_config(settings, socket, config).await;

@@ -29,8 +29,8 @@ use super::command::{CallExtras, broken, command, is_of_replica, many, value};
 use super::handshake::add_scripts;
 use super::open::Opened;
 
-/// The most calls in one write, because their answers are delivered together. Also the most acquisitions, and the most
-/// releases, in one script call, because the server serves nothing else while the script runs.
+/// The most calls in one write, because their callers get their answers together. Also the most acquisitions, and the
+/// most releases, in one script call, because the server serves nothing else while the script runs.
 const MOST_TOGETHER: usize = 64;
 
 /// The pause before calls are joined again, after the server has refused a call for several.
@@ -66,7 +66,8 @@ pub(super) struct CommandPipeline {
     pub(super) waker: Waker,
     /// The moment of the last answer.
     pub(super) heard: Instant,
-    /// Fires when something may be due. It is set again only if it has fired, or would fire too late, to save work.
+    /// Fires when something may be due. To save work, the alarm is set again only after it fired or if it would fire
+    /// late.
     pub(super) alarm: Pin<Box<Sleep>>,
     /// The moment at which the scripts were last loaded.
     scripts_loaded_at: Instant,
@@ -206,7 +207,8 @@ impl CommandPipeline {
         }
     }
 
-    /// Returns the replies to `count` calls, from the answer to one call for all. Fails if the server refused it.
+    /// Returns the replies to `count` calls, from the answer to a call for several. Fails if the server refused that
+    /// call.
     pub(super) fn replies(&mut self, count: usize, value: Value) -> Result<Vec<Value>, NodeError> {
         let text = match value {
             Value::Int(1) => return Ok(vec![value; count]),
@@ -319,7 +321,8 @@ impl CommandPipeline {
             };
             let mut values = answers.map_err(|error| broken(&error))?;
             if values.iter().any(is_of_replica) {
-                // A replica serves no operation. Its releases go to the next master, and the pauses keep growing.
+                // A replica serves no operation. Its releases go to the next master, and the pauses between attempts
+                // keep growing.
                 self.inbox.has_served.store(false, Ordering::Relaxed);
                 return Err(lost(IS_REPLICA));
             }

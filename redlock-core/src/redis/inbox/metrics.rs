@@ -30,7 +30,7 @@ struct Figures {
 }
 
 impl NodeMetrics {
-    /// Records a new connection. `mend` is the command that gives its user what some kinds of locks need.
+    /// Records a new connection. `mend` is the ACL command that adds the permissions that its user lacks.
     pub(in crate::redis) fn record_connected(
         &self,
         was_connected: bool,

@@ -39,14 +39,14 @@ pub(super) struct Inbox {
     is_settled: watch::Sender<bool>,
     /// True once the node was dropped. Submitted operations are still sent.
     has_ended: watch::Sender<bool>,
-    /// True if a server has answered since the driver last reset this.
+    /// True if the server has answered since the driver last reset this flag.
     pub(super) has_served: AtomicBool,
     /// See [`Node::epoch`].
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
 }
 
-/// The time after its last error for which a streak of errors counts.
+/// The time for which a streak of errors counts after its last error.
 pub(super) const STREAK_COUNTS_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
@@ -74,7 +74,7 @@ impl Inbox {
         }
     }
 
-    /// Queues a call, or answers it with an error if the gate rejects it. Wakes and answers with the state unlocked.
+    /// Queues a call, or answers it with an error if the gate rejects it. Unlocks the state before it wakes or answers.
     pub(super) fn queue(&self, queued: QueuedCall) {
         let mut state = self.state.lock();
         if let Some(error) = state.rejection(queued.call().is_release(), &self.options) {
@@ -122,18 +122,17 @@ impl Inbox {
 
     // Methods for the driver.
 
-    /// Opens the gate for a new connection, in `quarantine` until its check is answered. Queues owed releases first.
-    ///
-    /// The gate is still open after a driver that panicked or whose runtime has ended, and then it stays open. This is
-    /// safe because calls are sent after the check's question, and no grant counts before its verdict.
+    /// Opens the gate for a new connection, in `quarantine` until its check is answered. Queues owed releases first. The
+    /// gate is open already if a driver has panicked or its runtime has ended, and then it stays open. This is safe,
+    /// because calls are sent after the check's question, and no grant counts before its verdict.
     pub(super) fn open(&self, quarantine: NodeError, mend: Option<Arc<str>>) {
         let now = self.time.now();
         let mut state = self.state.lock();
         let closed = state.closed.take();
         self.metrics.record_connected(closed.is_none(), now, mend);
         if let Some(error) = closed {
-            // A refused server stays refused until the restart check says otherwise.
-            let is_refused = error.kind() == NodeErrorKind::Refused;
+            // A server that was refused or denied keeps that status until the restart check says otherwise.
+            let is_refused = matches!(error.kind(), NodeErrorKind::Refused | NodeErrorKind::Denied);
             state.quarantine = Some(if is_refused { error } else { quarantine });
         }
         (state.suspicion, state.error_streak) = (None, None);
@@ -155,8 +154,8 @@ impl Inbox {
         self.state.lock().suspicion = None;
     }
 
-    /// Sets the error with which the server keeps answering, or clears it with `None`. While it is set, the status of
-    /// the node is that it does not vote, but operations are still sent.
+    /// Sets the error with which the server keeps answering, or clears it with `None`. While there is one, the status
+    /// of the node is `Abstaining`, but operations are still sent.
     pub(super) fn record_error_streak(&self, error: Option<&NodeError>) {
         let error_streak = error.map(|error| (error.clone(), self.time.now()));
         self.state.lock().error_streak = error_streak;
@@ -214,7 +213,7 @@ impl Inbox {
         self.fail_calls(self.state.lock(), vec![queued], error);
     }
 
-    /// Fails calls, once the state is unlocked. Releases among them become owed releases.
+    /// Fails calls. Releases among them become owed releases. The state is unlocked before the calls are answered.
     fn fail_calls(
         &self,
         mut state: MutexGuard<'_, InboxState>,
@@ -249,7 +248,7 @@ impl Inbox {
         }
     }
 
-    /// True if the gate is open. It stays open while a driver whose runtime has ended reconnects.
+    /// True if the gate is open. The gate stays open while a driver whose runtime has ended reconnects.
     pub(super) fn is_open(&self) -> bool {
         self.state.lock().closed.is_none()
     }

@@ -28,7 +28,7 @@ pub(super) struct InboxState {
     pub(super) quarantine: Option<NodeError>,
     /// Set while an answer is overdue. The node votes no, but releases are sent, after the operations that they undo.
     pub(super) suspicion: Option<NodeError>,
-    /// The last error of a server that keeps answering with errors, and its moment. It affects the status only:
+    /// The last error of a server that keeps answering with errors, and its moment. The error affects the status only:
     /// operations are still sent, and votes count.
     pub(super) error_streak: Option<(NodeError, tokio::time::Instant)>,
     pub(super) queue: Vec<QueuedCall>,
@@ -50,7 +50,7 @@ pub(super) struct InboxState {
     pub(super) outstanding: usize,
     /// The number of connections so far.
     pub(super) connections: u64,
-    /// The driver's waker. Empty from a wake until the driver looks again.
+    /// The driver's waker; `None` from a wake of the driver until its next look.
     pub(super) driver: Option<Waker>,
 }
 
@@ -71,7 +71,7 @@ impl InboxState {
     pub(super) fn objection(&self, options: &RedisOptions) -> Option<NodeError> {
         let known = self.closed.as_ref().or(self.quarantine.as_ref());
         let known = known.or(self.suspicion.as_ref()).cloned();
-        // The driver's runtime is stuck if the queue has waited for this long.
+        // The driver's runtime is stuck if a call has waited in the queue for this long.
         let stands = |oldest: Instant| oldest.elapsed() >= options.suspect_after;
         let stands = || !self.queue.is_empty() && self.oldest.is_some_and(stands);
         known.or_else(|| {

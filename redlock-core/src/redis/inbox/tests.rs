@@ -91,11 +91,13 @@ fn leaving_a_suspicion_does_not_end_a_quarantine() {
 #[test]
 fn a_refused_server_stays_refused_until_its_restart_check() {
     let inbox = open();
-    inbox.close(&NodeError::unsent(NodeErrorKind::Refused, "a twin"));
-    inbox.open(looked_at(), None);
-    assert_eq!(objection(&inbox), Some(NodeErrorKind::Refused));
-    inbox.quarantine(None, true);
-    assert_eq!(objection(&inbox), None);
+    for kind in [NodeErrorKind::Refused, NodeErrorKind::Denied] {
+        inbox.close(&NodeError::unsent(kind, "a twin, or no permission"));
+        inbox.open(looked_at(), None);
+        assert_eq!(objection(&inbox), Some(kind));
+        inbox.quarantine(None, true);
+        assert_eq!(objection(&inbox), None);
+    }
 }
 
 #[test]

@@ -39,8 +39,8 @@ pub(super) struct ServerNode {
 }
 
 impl ServerNode {
-    /// Starts a driver for the server at `address`, on the current runtime. Without a runtime, it runs on the library's
-    /// thread, as do all masters of a Cluster, which share the figures `of_cluster`.
+    /// Starts a driver for the server at `address`, on the current runtime. Without a runtime, and for a master of a
+    /// Cluster, the driver runs on the library's thread. The masters of a Cluster share the figures `of_cluster`.
     pub(super) fn start(
         name: &Arc<str>,
         address: &Arc<RedisAddress>,
@@ -127,7 +127,7 @@ impl Driver {
     }
 
     /// Waits for the end of the driver's `task`. Restarts the driver on the library's thread if its runtime has ended
-    /// or it has panicked. A panic moves it too, because connecting panics on a runtime without sockets.
+    /// or it has panicked. A panic moves the driver too, because connecting panics on a runtime without sockets.
     async fn keep(of: Arc<Mutex<Self>>, mut task: JoinSet<Option<()>>, mut is_library: bool) {
         loop {
             let has_ended = matches!(task.join_next().await, Some(Ok(Some(()))));
@@ -154,7 +154,7 @@ impl Driver {
             };
             self.check.node_check.unreachable();
             let reason = error.to_string();
-            // Remember only a written line. If the throttle held it back, the next failed attempt logs it.
+            // Remember only a written line. If the throttle held it back, the next failed attempt tries again.
             if self.logged != reason
                 && log_node!(
                     self.inbox.log,
@@ -206,7 +206,7 @@ impl Driver {
         actor.serve(replaced).await
     }
 
-    /// Warns if the server has another `run_id` than before. A restart check logs this by its own rules.
+    /// Warns if the server has another `run_id` than before. With a restart check, that check logs the change.
     fn compare(&mut self, run_id: Option<String>) {
         let Some(run_id) = run_id else { return };
         let before = self.run_id.replace(run_id);
@@ -243,7 +243,7 @@ impl Driver {
         );
         let connected = connected.await.map_err(|error| {
             if self.address.fails_over() {
-                // Name the master, which the node's address leaves open.
+                // Name the master, because the node's address leaves it open.
                 return NodeError::unsent(error.kind(), format!("master {server}: {error}"));
             }
             error
@@ -269,7 +269,7 @@ impl Driver {
             .map(|(at, id)| (at.to_string(), id.as_deref()))
             .unzip();
         let places = places.join(", ");
-        // Compare the servers only at the first connection. Later ones may have met a replica before its master.
+        // Compare the servers only at the first connection. Later ones may have tried a replica before its master.
         if self.connect_to == ConnectTo::All && ids.iter().any(|id| *id != ids[0]) {
             faults.push(format!(
                 "has a name that leads to several servers, {places}: two clients may hold one lock on two of them; give the \

@@ -3,6 +3,7 @@
 mod model;
 mod opening;
 mod steps;
+mod wire_formats;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -228,34 +229,6 @@ fn a_node_that_forgot_waits_for_the_longest_ttl_in_a_new_epoch() {
         assert_eq!(a.read().run_id, run_id);
         a.is_held_for(QUARANTINE);
         assert!(!a.check().is_new_epoch);
-    }
-}
-
-#[test]
-fn a_marker_of_another_wire_format_is_refused_and_stays() {
-    for [found, number] in [["0 run1 0 9 new", "0"], ["2 no one knows", "2"]] {
-        for mut a in [Bench::voting(), Bench::alone(RestartCheck::Standard)] {
-            let has_voted = a.marker.is_some();
-            a.marker = Some(found.into());
-            // A step of its clock at that time changes nothing.
-            a.time += ms(700);
-            for is_new_epoch in [has_voted, false] {
-                let verdict = a.check();
-                assert_eq!(verdict.is_new_epoch, is_new_epoch);
-                let Action::Refuse(reason) = verdict.action else {
-                    panic!("{verdict:?}");
-                };
-                let formats = format!("wire format {number}, and this process has wire format 1");
-                assert!(reason.contains(&formats) && reason.contains("`redlock:marker`"));
-                a.node_check.unreachable();
-            }
-            // Those processes may have locks that the node forgets here.
-            a.marker = None;
-            a.held();
-            assert_eq!(a.written().1, QUARANTINE);
-            a.marker = Some(IDLE.into());
-            assert_eq!(a.settle(), Action::Vote);
-        }
     }
 }
 

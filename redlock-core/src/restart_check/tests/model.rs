@@ -20,6 +20,8 @@ struct Client {
     /// What each has in hand and not sent yet.
     writes: Vec<Option<MarkerWrite>>,
     connected_to: Vec<Option<u32>>,
+    /// The nodes whose last answer to the client had a marker of another wire format.
+    foreign: [bool; NODES],
 }
 
 #[derive(Clone, Debug)]
@@ -36,7 +38,7 @@ enum Event {
     Flush(usize),
     /// The operator says of a node that nothing it forgot is held any more.
     Declare(usize),
-    /// A client of another wire format marks a blank node.
+    /// A client of another wire format marks a blank node, and has its vote.
     Intrude(usize),
 }
 
@@ -124,8 +126,11 @@ impl World {
                 (node.has_voted, node.forgot) = (false, None);
             }
             Event::Intrude(node) => {
-                let marker = &mut self.nodes[node].marker;
-                marker.get_or_insert_with(|| b"2 of another version".to_vec());
+                let node = &mut self.nodes[node];
+                if node.marker.is_none() {
+                    node.marker = Some(b"2 of another version".to_vec());
+                    node.has_voted = true;
+                }
             }
         }
     }
@@ -167,6 +172,8 @@ impl World {
         let run_id = format!("run{process}");
         let now = Moment::from_origin(self.now);
         let marker = node.marker.clone();
+        let found = Found::of(marker.as_deref());
+        client.foreign[node_index] = matches!(found, Found::Foreign(_));
         let verdict = client.node_checks[node_index].check(&CheckAnswer {
             run_id: Some(&run_id),
             marker: marker.as_deref(),
@@ -186,7 +193,11 @@ impl World {
                     );
                 }
             }
-            Action::Write(write) => client.writes[node_index] = Some(write),
+            Action::Write(write) => {
+                let is_ours = matches!(found, Found::Marker(_));
+                assert!(is_ours || client.foreign == [false; NODES]);
+                client.writes[node_index] = Some(write);
+            }
             Action::Hold { .. } => {}
             Action::Refuse(_) => self.lose(client_index, node_index),
         }
@@ -201,6 +212,7 @@ fn boot(max_ttl: Duration) -> Client {
         node_checks: ('a'..).take(NODES).map(node_check).collect(),
         writes: vec![None; NODES],
         connected_to: vec![None; NODES],
+        foreign: [false; NODES],
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::config::Config;
+use crate::config::keys::KeyPath;
 use crate::error::{Problem, ProblemKind};
 use crate::site::{Site, sites};
 use crate::text::did_you_mean;
@@ -12,10 +13,11 @@ pub(super) fn match_overrides(config: &Config, problems: &mut Vec<Problem>) -> V
     let by_name = by_name(&sites());
     let mut overridden = Vec::new();
     for name in config.sites.keys() {
-        let origin = config.origin_of(name);
+        let table = KeyPath::new("sites", name, "");
         let mut refuse = |why: String| {
-            let problem = Problem::new(ProblemKind::UnknownSite, format!("{origin} {why}"));
-            problems.push(problem.of_site(name));
+            let text = format!("{} {why}", table.table());
+            let problem = Problem::new(ProblemKind::UnknownSite, text);
+            problems.push(problem.at(config.place(&table)).of_site(name));
         };
         match by_name.get(name.as_str()).map(Vec::as_slice) {
             Some(&[site]) => overridden.push(site),

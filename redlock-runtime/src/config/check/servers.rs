@@ -10,6 +10,7 @@ use redlock_core::{Node, NodeSet, RedisNode};
 use super::CheckedConfig;
 use super::values::same_node;
 use crate::error::{InitError, Problem, ProblemKind};
+use crate::text::shown_text;
 
 /// Refuses servers that a lock cannot rely on, two pools on one Cluster, and functions that the servers do not allow.
 pub(crate) fn check_servers(
@@ -33,10 +34,13 @@ pub(crate) fn check_servers(
 
 /// Refuses the start if the default pools are no majority without those that refuse the login or the database, or
 /// have a certificate that is not trusted: no lock could ever be acquired. For a minority the log has a warning.
-pub(crate) fn check_logins(nodes: &NodeSet) -> Result<(), InitError> {
+pub(crate) fn check_logins(checked: &CheckedConfig, nodes: &NodeSet) -> Result<(), InitError> {
     let denied = nodes.iter().filter_map(|node| {
-        let reason = abstains(&**node, NodeErrorKind::Denied)?;
-        Some((node.name(), format!("{}: {reason}", node.name())))
+        let (name, mut reason) = (node.name(), abstains(&**node, NodeErrorKind::Denied)?);
+        if checked.addresses[name].is_own() {
+            reason = shown_text(&reason);
+        }
+        Some((name, format!("{name}: {reason}")))
     });
     let (names, denied): (Vec<_>, Vec<_>) = denied.unzip();
     let needed = majority(nodes.len());
@@ -81,9 +85,12 @@ fn check_permissions(
         let names = checked.pools_of(site);
         let mend = |name: &String| {
             let server = servers.iter().find(|server| server.name() == name)?;
-            Some(format!("on `{name}`: {}", server.health().mend?))
+            Some((
+                server.name(),
+                format!("on `{name}`: {}", server.health().mend?),
+            ))
         };
-        let lacking: Vec<_> = names.iter().filter_map(mend).collect();
+        let (lacking, mends): (Vec<_>, Vec<_>) = names.iter().filter_map(mend).unzip();
         if lacking.is_empty() {
             continue;
         }
@@ -91,11 +98,11 @@ fn check_permissions(
             "{site} takes {kind}, and {} of its {} pools do not allow their user the commands that this needs; run {}",
             lacking.len(),
             names.len(),
-            lacking.join("; "),
+            mends.join("; "),
         );
         if names.len() - lacking.len() < majority(names.len()) {
             let problem = Problem::new(ProblemKind::Denied, text);
-            problems.push(problem.of_site(site.name()));
+            problems.push(problem.of_site(site.name()).of_pools(lacking));
         } else {
             tracing::warn!(target: targets::START, "{text}");
         }

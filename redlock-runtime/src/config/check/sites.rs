@@ -9,6 +9,7 @@ use redlock_core::targets;
 use super::CheckedConfig;
 use super::overrides::check_names;
 use crate::config::SiteConfig;
+use crate::config::keys::KeyPath;
 use crate::error::Problem;
 use crate::parameters::{LockOptions, MaxHold, Wait, check_ttl};
 use crate::site::Site;
@@ -17,9 +18,10 @@ impl CheckedConfig {
     /// Checks the functions that the configuration overrides.
     pub(super) fn check_overrides(&self, problems: &mut Vec<Problem>) {
         for &site in &self.sites {
-            let origin = self.config.origin_of(site.name());
+            let table = KeyPath::new("sites", site.name(), "");
             let mut refuse = |problem: Problem| {
-                let problem = problem.under(format_args!("{site}, overridden by {origin}: "));
+                let heading = format!("{site}, overridden by {}: ", table.table());
+                let problem = problem.under(heading).at(self.config.place(&table));
                 problems.push(problem.of_site(site.name()));
             };
             let own = self.override_of(site);

@@ -54,14 +54,6 @@ impl Config {
         place.cloned()
     }
 
-    /// Returns the text that names an override of a function.
-    pub(crate) fn origin_of(&self, site_name: &str) -> String {
-        let table = KeyPath::new("sites", site_name, "");
-        let place = self.places.get(&table);
-        let place = place.map(|place| format!(" ({place})"));
-        table.table() + &place.unwrap_or_default()
-    }
-
     fn check_pools(&self, problems: &mut Vec<Problem>) -> BTreeMap<String, PoolAddress> {
         let mut addresses = BTreeMap::new();
         let mut by_server: BTreeMap<String, &str> = BTreeMap::new();
@@ -85,7 +77,12 @@ impl Config {
                     let is_about = |key: &&&'static str| text.contains(&format!("`{key}`"));
                     let key = PoolConfig::KEYS.iter().find(is_about).unwrap_or(&"url");
                     let place = self.place(&KeyPath::new("pools", name, key));
-                    refuse(Problem::invalid(format!("pool `{shown}`: {text}")).at(place));
+                    let kind = if invalid.is_of_a_file() {
+                        ProblemKind::Unreadable
+                    } else {
+                        ProblemKind::InvalidValue
+                    };
+                    refuse(Problem::new(kind, format!("pool `{shown}`: {text}")).at(place));
                     continue;
                 }
                 None => {

@@ -1,6 +1,11 @@
 //! The kind, the place and the pools of each problem.
 
-use crate::config::{CheckedConfig, Config, SiteConfig};
+use std::sync::Arc;
+
+use redlock_core::Node;
+use redlock_core::node::{NodeError, NodeErrorKind, NodeStatus, Submission};
+
+use crate::config::{CheckedConfig, Config, SiteConfig, check_logins};
 use crate::error::{ConfigError, ProblemKind};
 
 type KindAndPlace = (ProblemKind, Option<String>);
@@ -75,6 +80,14 @@ fn each_problem_of_a_check_has_a_kind_and_names_its_subject() {
             None,
         ),
         (
+            Config::new()
+                .pool("a", "redis://h")
+                .password_file("a", "/nowhere"),
+            ProblemKind::Unreadable,
+            vec!["a"],
+            None,
+        ),
+        (
             one().contended_status(200),
             ProblemKind::InvalidValue,
             vec![],
@@ -99,8 +112,42 @@ fn each_problem_of_a_check_has_a_kind_and_names_its_subject() {
 
 #[test]
 fn a_problem_of_a_check_has_the_place_of_its_key() {
-    let file = "[pools.a]\nurl = 'memory://a'\n[shutdown]\ndeadline = '1s'";
+    let file = "[pools.a]\nurl = 'memory://a'\n[shutdown]\ndeadline = '1s'\n[sites.chrage]";
     let refused = CheckedConfig::new(Config::from_toml(file).unwrap());
-    let refused = refused.err().expect("a problem");
-    assert_eq!(refused.problems()[0].place.as_deref(), Some("line 4"));
+    let refused = refused.err().expect("problems");
+    let places = refused.problems().iter().map(|it| it.place.as_deref());
+    assert!(places.eq([Some("line 4"), Some("line 5")]), "{refused}");
+}
+
+/// A node of the user's own whose store denies the login.
+struct Denied;
+
+impl Node for Denied {
+    fn name(&self) -> &'static str {
+        "a"
+    }
+
+    fn submit(&self, submission: Submission) {
+        drop(submission);
+    }
+
+    fn status(&self) -> NodeStatus {
+        let detail = "wrong password for etcd://locker:s3cret@host";
+        NodeStatus::Abstaining(NodeError::unsent(NodeErrorKind::Denied, detail))
+    }
+
+    fn drained(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_denied_login_of_an_own_node_shows_no_url() {
+    let config = Config::new().pool_node("a", |_| Ok(Arc::new(Denied)));
+    let checked = CheckedConfig::new(config).expect("a configuration");
+    let node: Arc<dyn Node> = Arc::new(Denied);
+    let refused = check_logins(&checked, &[node].into()).unwrap_err();
+    let text = refused.to_string();
+    let shown = "a: wrong password for (a URL, which is not shown); mend";
+    assert!(text.contains(shown), "{text}");
 }

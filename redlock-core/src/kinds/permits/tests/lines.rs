@@ -1,9 +1,9 @@
 //! Permits over in-process nodes, in lines and under leases.
 
 use crate::kinds::Kind;
-use crate::kinds::permits::scripts::CALL;
 use crate::node::Obstacle;
 use crate::waiting::HANDOVER_TIME;
+use crate::waiting::budget::SHORTEST_CALL;
 use crate::waiting::tests::blind::{acquired_within, made, untold, waits_for};
 use crate::waiting::tests::*;
 
@@ -51,7 +51,7 @@ fn callers_of_a_process_ask_one_after_another() {
     drop(held);
 }
 
-const QUEUE: &[u8] = b"redlock:queue:{r}";
+const QUEUE: &[u8] = b"redlock:queue:2:{r}";
 
 fn has_queue(scene: &Scene) -> bool {
     scene.nodes.iter().any(|node| node.get(QUEUE).is_some())
@@ -147,7 +147,7 @@ fn a_client_that_won_is_last_also_where_it_was_refused() {
     let lease = acquired(&mut next);
     let [first, .., refused] = [0, 1, 2].map(|node| {
         let queue = scene.nodes[node].get(QUEUE).unwrap();
-        let clients = queue.chunks(31).map(|line| line[..16].to_vec());
+        let clients = queue.chunks(36).map(|line| line[..16].to_vec());
         clients.collect::<Vec<_>>()
     });
     assert_eq!(first.len(), 2);
@@ -176,6 +176,61 @@ fn a_client_that_waits_no_longer_leaves_its_place_to_its_followers() {
 }
 
 #[test]
+fn a_place_goes_with_the_last_caller_that_was_refused() {
+    let scene = Scene::new();
+    let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
+    let other = scene.another();
+    for leaves_first in [0, 1] {
+        let mut waits = [0; 2].map(|_| other.acquire(&waiting_for_one_of(2)));
+        for _ in 0..3 {
+            assert!(waits.iter_mut().all(is_waiting));
+            scene.clock.advance(SECOND);
+        }
+        let mut waits = Vec::from(waits);
+        drop(waits.remove(leaves_first));
+        assert!(has_queue(&scene));
+        drop(waits);
+        assert!(!has_queue(&scene), "{leaves_first}");
+    }
+}
+
+#[test]
+fn a_caller_that_came_during_an_attempt_keeps_the_place() {
+    let scene = Scene::new();
+    let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
+    let other = scene.another();
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let mut waits = [0; 2].map(|_| other.waits(&waiting_for_one_of(2)));
+    scene.nodes.iter().for_each(MemoryNode::restore);
+    assert!(waits.iter_mut().all(is_waiting));
+    let [gives_up, _follows] = waits;
+    drop(gives_up);
+    assert!(has_queue(&scene));
+}
+
+#[test]
+fn a_client_that_has_all_permits_waits_without_a_queue() {
+    let scene = Scene::new();
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let mut callers = [0; 3].map(|_| scene.waits(&waiting_for_one_of(2)));
+    scene.nodes.iter().for_each(MemoryNode::restore);
+    let [first, second, third] = &mut callers;
+    let _held = [first, second].map(acquired);
+    assert!(is_waiting(third));
+    assert!(!has_queue(&scene));
+    let _other = scene.another().waits(&waiting_for_one_of(2));
+    assert!(has_queue(&scene));
+}
+
+#[test]
+fn those_who_wait_for_one_of_two_delay_none_of_four() {
+    let scene = Scene::new();
+    let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
+    let _waiting = [0; 2].map(|_| scene.another().waits(&waiting_for_one_of(2)));
+    scene.another().acquired(&one_of(4));
+}
+
+#[test]
 fn a_client_that_died_keeps_a_free_permit_back_for_a_moment() {
     let scene = Scene::new();
     let held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
@@ -184,7 +239,6 @@ fn a_client_that_died_keeps_a_free_permit_back_for_a_moment() {
     let mut next = scene.another().waits(&waiting_for_one_of(2));
     let mut held = held.into_iter();
     drop(held.next());
-    let call = u32::try_from(CALL).unwrap();
-    waits_for(MS * (call - 10), &scene, &mut next);
+    waits_for(SHORTEST_CALL * 9 / 10, &scene, &mut next);
     drop(acquired_within(MS * 20, &scene, &mut next));
 }

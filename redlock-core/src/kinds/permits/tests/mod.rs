@@ -9,12 +9,13 @@ use std::time::Duration;
 use super::AnyPermit;
 use crate::io_thread::IoThread;
 use crate::kinds::tests::{other, token};
-use crate::kinds::{Kind, ProtocolArgs};
+use crate::kinds::{Advice, Kind, ProtocolArgs};
 use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
+use crate::node::Effect;
 use crate::node::hash_slot::slot_of;
-use crate::quorum::lock_protocol::LockProtocol as _;
+use crate::quorum::lock_protocol::{LinePlace, LockProtocol as _};
 use crate::request::Request;
 
 fn permits(name: &str, count: u16, prefix: &str) -> AnyPermit {
@@ -82,6 +83,29 @@ fn every_permit_is_as_likely_to_be_first_as_any_other() {
     // 1000 each, with a standard deviation of 27.
     let is_alike = first.iter().all(|count| (800..1200).contains(count));
     assert!(is_alike, "{first:?}");
+}
+
+/// Repeated a second later, it would move a client that waits again.
+#[test]
+fn no_node_owes_the_record_that_a_client_was_served() {
+    let client = token();
+    let args = ProtocolArgs {
+        keys: &"r".into(),
+        prefix: b"",
+        is_fenced: false,
+        advice: Some(Advice {
+            client: &client,
+            lasts: Duration::from_millis(600),
+            call: Duration::from_millis(100),
+        }),
+    };
+    let permits = AnyPermit::new(2, &args);
+    assert!(permits.served_call().is_none(), "it did not wait");
+    permits.prepare_attempt(LinePlace {
+        was_refused: true,
+        ..LinePlace::default()
+    });
+    assert_eq!(permits.served_call().unwrap().effect, Effect::Keeps);
 }
 
 #[test]

@@ -27,5 +27,5 @@ mutants! {
         };
 
     "a-node-ignores-the-queue" breaks Starved in Permits:
-        acquire_permit { free.len() <= queue.ahead } => { false };
+        acquire_permit { free.len() <= ahead } => { false };
 }

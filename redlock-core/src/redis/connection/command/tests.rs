@@ -10,6 +10,7 @@ use crate::kinds::tests::{TTL, other, token};
 use crate::kinds::{Advice, Kind, ProtocolArgs, SCRIPTS, any_kind, plain, runs};
 use crate::model::resource::Resource;
 use crate::node::{Answer, NodeErrorKind};
+use crate::quorum::lock_protocol::LinePlace;
 
 /// Returns the words of a command. The name of a script replaces its text and its hash.
 fn shown(command: &Cmd) -> String {
@@ -48,6 +49,7 @@ fn calls() -> BTreeSet<String> {
         let advice = Advice {
             client: &other,
             lasts: TTL,
+            call: TTL / 300,
         };
         for advice in [None, Some(advice)] {
             let kind = kind.protocol(&ProtocolArgs {
@@ -63,9 +65,11 @@ fn calls() -> BTreeSet<String> {
             add(kind.restore_call(&one, TTL));
             add(kind.release_call(&one, TTL, true));
             kind.withdraw_call(false).map(&mut add);
-            if kind.permits().is_some() {
-                add(kind.release_others_call(&one, TTL, &keys));
-            }
+            kind.prepare_attempt(LinePlace {
+                was_refused: true,
+                ..LinePlace::default()
+            });
+            kind.served_call().map(&mut add);
         }
     }
     let keys = "r".into();
