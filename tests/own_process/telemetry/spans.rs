@@ -244,8 +244,8 @@ impl<S: Subscriber> Layer<S> for Looks {
 async fn a_fenced_lock_is_held_for_its_body_from_the_start() {
     let locks = TestLocks::new();
     let seen = Arc::<Mutex<Vec<bool>>>::default();
-    let looks = Looks(locks.registry().clone(), Arc::clone(&seen));
-    let _default = tracing::subscriber::set_default(tracing_subscriber::registry().with(looks));
+    let layer = Looks(locks.registry().clone(), Arc::clone(&seen));
+    let _default = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
     let fenced = || lock("spans: fenced").fencing();
     fenced().run(async |_lease| ()).await.unwrap();
     let tried: Result<(), LockError> = fenced().try_run(async |_lease| Ok(())).await;
