@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{NodeError, NodeErrorKind};
-use crate::setters::setters;
 
+<<<<<<< HEAD
 /// The health of a node, in figures for people and graphs. Votes do not depend on them. A node of your own sets the
 /// figures that it has.
+=======
+/// The health of a node: figures for people and graphs. No vote depends on them.
+>>>>>>> e29932a3726092de777e462a7856fbfebd911ffd
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NodeHealth {
@@ -38,6 +41,7 @@ pub struct NodeHealth {
     pub mend: Option<Arc<str>>,
 }
 
+<<<<<<< HEAD
 impl NodeHealth {
     setters! {
         /// Sets the server's [address](field@Self::server).
@@ -82,6 +86,8 @@ impl LastError {
     }
 }
 
+=======
+>>>>>>> e29932a3726092de777e462a7856fbfebd911ffd
 /// An error and its age.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -92,6 +98,7 @@ pub struct LastError {
     pub ago: Duration,
 }
 
+<<<<<<< HEAD
 impl ClockOffset {
     /// Returns the reading of a clock, with its uncertainty and its age.
     pub fn new(ahead_us: i64, within: Duration, ago: Duration) -> Self {
@@ -104,6 +111,9 @@ impl ClockOffset {
 }
 
 /// A node's clock, compared with this host's clock.
+=======
+/// A node's clock against this host's.
+>>>>>>> e29932a3726092de777e462a7856fbfebd911ffd
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClockOffset {
