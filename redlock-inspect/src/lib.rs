@@ -9,7 +9,7 @@
 //! | `/held` | each held lease, and each election in which this process is a candidate, as JSON |
 //! | `/sites` | each annotated function with its parameters, as JSON |
 //!
-//! As a liveness probe, `/health` would restart the process in vain, because that repairs no node. As a readiness probe, it
+//! Do not use `/health` as a liveness probe, because a restart of the process repairs no node. As a readiness probe, it
 //! takes all processes out of service at once when too few nodes vote. That includes their routes that need no lock.
 //!
 //! **Serve these routes on an internal port only.** They show resource names, which may be personal data, and the

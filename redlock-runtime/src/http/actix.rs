@@ -12,7 +12,7 @@ use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Pro
 use crate::error::LockError;
 
 /// Answers with problem+json. The status is that of [`http_status`](LockError::http_status): 423, or the configured one,
-/// if another caller holds the resource. The response has a `Retry-After`, unless a retry cannot help.
+/// if another caller holds the resource. The response has a `Retry-After` if a retry may help.
 impl ResponseError for LockError {
     fn status_code(&self) -> StatusCode {
         StatusCode::from_u16(self.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)

@@ -11,7 +11,7 @@ use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Pro
 use crate::error::LockError;
 
 /// Answers with problem+json. The status is that of [`http_status`](LockError::http_status): 423, or the configured one,
-/// if another caller holds the resource. The response has a `Retry-After`, unless a retry cannot help.
+/// if another caller holds the resource. The response has a `Retry-After` if a retry may help.
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = ProblemJson::of(&self, reason_of);
