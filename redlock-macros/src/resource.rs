@@ -42,7 +42,7 @@ fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource
         let Some(Lit::Str(written)) = literal(element) else {
             errors.under(
                 element,
-                "an array in `resource` has either templates or expressions; in the place of a template, write \
+                "an array in `resource` takes either templates or expressions; instead of a template, write \
                  `format!(\"account:{from}\")`",
             );
             continue;
