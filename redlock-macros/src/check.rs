@@ -256,7 +256,7 @@ fn name_in_the_manifest() -> Option<String> {
         it.replace(' ', "")
             .contains("={package=\"redlock-runtime\"")
     };
-    // A program that uses two versions of the runtime has both names.
+    // If the manifest has both names, the program uses two versions, and the default name is right.
     let is_only = |_: &&str| !manifest.contains("\nredlock-runtime");
     let line = manifest.lines().find(is_it).filter(is_only)?;
     Some(line.split('=').next()?.trim().replace('-', "_"))
