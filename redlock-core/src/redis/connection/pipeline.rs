@@ -208,7 +208,7 @@ impl CommandPipeline {
     }
 
     /// Returns the replies to `count` calls, from the answer to a call for several. Fails if the server refused that
-    /// call.
+    /// call, or if its answer is invalid.
     pub(super) fn replies(&mut self, count: usize, value: Value) -> Result<Vec<Value>, NodeError> {
         let text = match value {
             Value::Int(1) => return Ok(vec![value; count]),
