@@ -40,8 +40,8 @@ use view::{ElectionView, FunctionView, HealthView, LeaseView, all};
 
 /// The headers for every [`Document`].
 ///
-/// With them, a browser applies only the document's own styles. It refuses to store the document, to run scripts in it,
-/// and to show it in a frame of another page.
+/// With these headers, a browser applies only the document's own styles. The browser refuses to store the document, to
+/// run scripts in it, and to show it in a frame of another page.
 ///
 /// ```
 /// for (name, value) in redlock_inspect::HEADERS {

@@ -59,12 +59,12 @@ impl Authority {
         }
     }
 
-    /// The file with its own certificate.
+    /// Returns the file with its own certificate.
     pub fn ca(&self) -> &Path {
         &self.ca
     }
 
-    /// A certificate for a server with these names and addresses, or for a client.
+    /// Returns a certificate for a server with these names and addresses, or for a client.
     pub fn issue(&self, names: &[&str]) -> Identity {
         self.sign(names, |_| {})
     }

@@ -17,7 +17,7 @@ pub struct HttpReply {
 }
 
 impl HttpReply {
-    /// The value of the first header of that name, which is given in lower case.
+    /// Returns the value of the first header of that name, which is given in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(header, _)| header == name);
         found.map(|(_, value)| value.as_str())

@@ -152,7 +152,7 @@ impl Process {
         }
     }
 
-    /// What the process wrote so far, both streams, for failure messages.
+    /// Returns what the process wrote so far, both streams, for failure messages.
     pub(crate) fn output(&self) -> String {
         let state = self.shared.state.lock();
         let mut output = String::new();

@@ -67,12 +67,12 @@ impl Proxy {
         }
     }
 
-    /// The node's URL with the proxy's address.
+    /// Returns the node's URL with the proxy's address.
     pub fn url(&self) -> String {
         self.url.clone()
     }
 
-    /// The address that the proxy listens on.
+    /// Returns the address that the proxy listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }

@@ -101,7 +101,7 @@ impl Link {
         }
     }
 
-    /// It does not vote. Releases are for every node.
+    /// The node may not vote. It still serves releases.
     fn hold(&self, wire: &Arc<Wire>) {
         self.open(wire, Gate::Holding);
     }

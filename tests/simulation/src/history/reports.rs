@@ -1,4 +1,4 @@
-//! What nodes report to callers that wait for keys.
+//! The reports of nodes to callers that wait for keys.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{History, Inner};
 use crate::clock::SkewedClock;
 use crate::world::{CallId, ProcessId};
 
-/// What the nodes reported to one watch of a call.
+/// The reports of the nodes to one watch of a call.
 #[derive(Default)]
 pub(crate) struct Told {
     /// Goes up with each watch.
@@ -24,13 +24,13 @@ pub(crate) struct Told {
 /// A watch of a call: the call, and which of its watches it is.
 pub(crate) type Watching = (CallId, u64);
 
-/// What a node last said of keys to those who wait for them.
+/// The last report of a node about the keys of a watch.
 #[derive(Clone, Copy)]
 pub(crate) struct Report {
     pub(crate) at: Duration,
     /// When it last saw them.
     pub(crate) seen_at: Duration,
-    /// From when on they are free, on the common clock.
+    /// The common time from which on the keys are free.
     pub(crate) free_from: Option<Duration>,
 }
 

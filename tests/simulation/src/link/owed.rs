@@ -60,7 +60,7 @@ impl Link {
     }
 }
 
-/// Until when a release is owed that could not be delivered, or whose answer got lost, at `now`.
+/// Returns until when a release is owed that could not be delivered, or whose answer got lost, at `now`.
 pub(super) fn owed_until(operation: &Operation, now: Duration) -> Option<Duration> {
     match operation.want() {
         Want::Release { ttl } => Some(now + ttl),

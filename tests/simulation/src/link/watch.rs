@@ -141,7 +141,7 @@ impl Link {
     }
 }
 
-/// One that a server tells what it sees.
+/// A watcher to which a server sends reports.
 struct Told {
     link: Weak<Link>,
     connection: u64,

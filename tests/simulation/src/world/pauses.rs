@@ -8,7 +8,7 @@ use super::{ProcessId, State, World};
 /// Polls inside of polls, at most: each is a thread that stands still while others run.
 const DEEPEST: usize = 6;
 
-/// How often processes stand still, in chances out of 10 000.
+/// The rates at which processes pause, in chances out of 10 000.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pauses {
     /// Before a poll.
@@ -59,17 +59,17 @@ impl World {
         self.lock().pauses = pauses;
     }
 
-    /// How many pauses there were.
+    /// Returns how many pauses there were.
     pub fn pauses_taken(&self) -> u64 {
         self.lock().pauses_taken
     }
 
-    /// For how long `process` stood still, in all.
+    /// Returns for how long `process` stood still, in all.
     pub fn paused_for(&self, process: ProcessId) -> Duration {
         self.lock().processes[process].paused_for
     }
 
-    /// Whether `process`, or a thread of it, stands still now.
+    /// True if `process`, or a thread of it, stands still now.
     pub fn is_paused(&self, process: ProcessId) -> bool {
         let state = self.lock();
         let process = &state.processes[process];
