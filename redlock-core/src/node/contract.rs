@@ -40,7 +40,11 @@ pub trait Node: Send + Sync + 'static {
 
     /// Returns figures about the node, for operators. The default has the status only.
     fn health(&self) -> NodeHealth {
-        NodeHealth::default().is_connected(matches!(self.status(), NodeStatus::Voting))
+        let is_connected = matches!(self.status(), NodeStatus::Voting);
+        NodeHealth {
+            is_connected,
+            ..NodeHealth::default()
+        }
     }
 
     /// Reports to `watch` on its keys while the watch is wanted: whether they exist, their remaining time, and each
