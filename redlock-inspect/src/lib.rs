@@ -13,8 +13,8 @@
 //! takes all processes out of service at once when too few nodes vote. That includes their routes that need no lock.
 //!
 //! **Serve these routes on an internal port only.** They show resource names, which may be personal data, and the
-//! addresses of the servers. They show no passwords, and only the beginning of an owner token. They are read-only, and
-//! answer from memory without any call to a node.
+//! addresses of the servers. The routes hide passwords, and show only the beginning of an owner token. They are
+//! read-only, and answer from memory without any call to a node.
 //!
 //! The features `axum` and `actix` provide `axum_router` and `actix_scope`. For another framework,
 //! serve the [`Document`]s of [`page()`], [`health`], [`held`] and [`sites`], with [`HEADERS`].

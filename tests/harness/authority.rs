@@ -69,7 +69,7 @@ impl Authority {
         self.sign(names, |_| {})
     }
 
-    /// The same, and it expired years ago.
+    /// Returns a certificate that expired years ago.
     pub fn issue_expired(&self, names: &[&str]) -> Identity {
         self.sign(names, |params| params.not_after = date_time_ymd(2020, 1, 1))
     }

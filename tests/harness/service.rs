@@ -12,7 +12,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// How long a service may take until its ready line.
+/// The longest time until a service prints its ready line.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The examples built so far. The lock is held during a build: each is built once.
@@ -63,7 +63,7 @@ impl Service {
         Self::spawn_with_args(program, [""; 0], envs, ready_line_prefix).await
     }
 
-    /// The same with arguments.
+    /// Starts `program` with arguments, as [`spawn`](Self::spawn) does.
     pub async fn spawn_with_args<K: AsRef<OsStr>, V: AsRef<OsStr>>(
         program: impl AsRef<Path>,
         args: impl IntoIterator<Item = impl AsRef<OsStr>>,
@@ -94,7 +94,7 @@ impl Service {
         self.process.pid()
     }
 
-    /// Returns what followed the prefix in the ready line.
+    /// Returns the rest of the ready line after the prefix.
     pub fn ready(&self) -> &str {
         &self.ready
     }
@@ -156,7 +156,7 @@ impl Service {
             .unwrap_or_else(|| panic!("still running after {within:?}: {self}"))
     }
 
-    /// Returns what the process wrote so far, both streams.
+    /// Returns the output of the process so far, of both streams.
     pub fn output(&self) -> String {
         self.process.output()
     }

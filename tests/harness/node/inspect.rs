@@ -1,4 +1,4 @@
-//! Looking at a node's keys, past the library under test.
+//! Inspection of a node's keys, without the library under test.
 
 use super::RedisNode;
 use redis::{FromRedisValue, RedisResult, ToRedisArgs, Value};
@@ -60,7 +60,7 @@ impl RedisNode {
         }
     }
 
-    /// Deletes a key; whether there was one.
+    /// Deletes a key. Returns true if the key existed.
     pub fn del(&self, key: impl AsRef<[u8]>) -> bool {
         self.query(&[b"DEL", key.as_ref()])
     }
@@ -89,7 +89,7 @@ impl RedisNode {
             .find_map(|(name, value)| (name == field).then(|| value.to_owned()))
     }
 
-    /// Returns how often the server has served `command`, inside scripts too.
+    /// Returns the number of times that the server has served `command`, also inside scripts.
     pub fn calls(&self, command: &str) -> u64 {
         let stats = self.info(&format!("cmdstat_{command}"));
         let calls = stats
@@ -112,13 +112,13 @@ impl RedisNode {
         self.try_command_within(TIMEOUT, words)
     }
 
-    /// The same with a timeout of the caller's.
+    /// Runs any command with a timeout that the caller chooses.
     pub fn try_command_within<T: FromRedisValue>(
         &self,
         timeout: Duration,
         words: impl IntoIterator<Item = impl ToRedisArgs>,
     ) -> RedisResult<T> {
-        // A connection of its own each time: none is left over from before a restart or a freeze.
+        // Open a new connection for each command, so that none is left over from before a restart or a freeze.
         let url = match self.options.tls {
             Some(_) => self.unix_url(),
             None => self.url(),
@@ -134,7 +134,7 @@ impl RedisNode {
         command.query(&mut connection)
     }
 
-    /// One key with its value and remaining time, for failure messages.
+    /// Describes a key with its value and remaining time, for failure messages.
     pub(crate) fn describe_key(&self, key: &[u8]) -> String {
         let value = match self.try_command::<Option<Vec<u8>>>([&b"GET"[..], key]) {
             Ok(Some(value)) => format!("{:?}", value.escape_ascii().to_string()),

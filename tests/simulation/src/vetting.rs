@@ -28,7 +28,7 @@ impl Link {
         }
     }
 
-    /// The server has answered.
+    /// Handles an answer of the server.
     pub(crate) fn judge(&self, wire: &Arc<Wire>, marked: &Marked) {
         wire.checked();
         let Some(node_check) = &self.node_check else {

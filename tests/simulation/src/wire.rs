@@ -71,7 +71,7 @@ impl Wire {
         queues.checks += 1;
     }
 
-    /// The last check was answered.
+    /// Records that the last check was answered.
     pub(crate) fn checked(&self) {
         let mut queues = self.lock();
         queues.checked = queues.checks;
@@ -105,7 +105,7 @@ impl Wire {
         queues.at_client
     }
 
-    /// The next request; none where it was lost.
+    /// Returns the next request, or `None` if it was lost.
     pub(crate) fn next_request(&self) -> Option<Request> {
         self.lock().to_server.pop_front()
     }
@@ -119,7 +119,7 @@ impl Wire {
         self.lock().held_until
     }
 
-    /// The client goes on without this connection. From some point on what is under way is lost;
+    /// Abandons this connection on the client's side. From some point on what is under way is lost;
     /// what is not may come later.
     pub(crate) fn give_up(&self, now: Duration, network: &Network) {
         self.is_given_up.store(true, Ordering::Relaxed);

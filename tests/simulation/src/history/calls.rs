@@ -61,7 +61,7 @@ pub(crate) struct Line {
 }
 
 impl History {
-    /// A caller of `process` comes with `request`. Returns its number.
+    /// Records that a caller of `process` comes with `request`. Returns its number.
     pub fn came(&self, process: ProcessId, clock: &Arc<SkewedClock>, request: &Request) -> CallId {
         let (now, paused) = (self.world.now(), self.world.paused_for(process));
         let mut guard = self.lock();
@@ -107,7 +107,7 @@ impl History {
         number
     }
 
-    /// A poll of `call` that began at `began` is over.
+    /// Records the end of a poll of `call` that began at `began`.
     pub fn polled(&self, call: CallId, began: Duration) {
         let now = self.world.now();
         let mut inner = self.lock();
@@ -146,7 +146,7 @@ impl History {
         });
     }
 
-    /// True if a call of `process` is not polled: what it has sent is cleaned up behind it later.
+    /// True if a call of `process` is not polled, so that its keys are cleaned up only later.
     pub(crate) fn is_stalled(&self, process: ProcessId) -> bool {
         let now = self.world.now();
         let inner = self.lock();
@@ -189,7 +189,7 @@ impl History {
         self.lock().submitted > before
     }
 
-    /// The future of `call` was dropped; it submitted something in the middle of that.
+    /// Records that the future of `call` was dropped, and that its drop submitted something.
     pub fn cancelled(&self, call: CallId, has_submitted: bool) {
         let mut guard = self.lock();
         let inner = &mut *guard;

@@ -206,7 +206,7 @@ impl History {
         self.lock().violations.clone()
     }
 
-    /// A rule was broken. Only the first time is kept: the rest may follow from it.
+    /// Records that a rule was broken. Only the first time is kept: the rest may follow from it.
     pub fn violated(&self, invariant: Invariant, text: String) {
         self.note(99, [invariant as u64, 0], || {
             format!("VIOLATED {invariant:?}: {text}")
@@ -239,7 +239,7 @@ impl History {
         self.count(|coverage| coverage.broken += 1);
     }
 
-    /// A release is sent again on a new connection.
+    /// Records that a release is sent again on a new connection.
     pub fn repeated(&self, process: ProcessId, seat: usize, operation: &Operation) {
         self.note(5, [process as u64, seat as u64], || {
             let id = operation.token().short_id();
@@ -248,7 +248,7 @@ impl History {
         self.count(|coverage| coverage.owed += 1);
     }
 
-    /// Returns a fault of the world's.
+    /// Records a fault of the world.
     pub fn fault(&self, seat: usize, text: impl FnOnce() -> String) {
         self.note(6, [seat as u64, 0], text);
     }
@@ -271,7 +271,7 @@ impl History {
         drop(leases);
     }
 
-    /// A node came back with older data: keys that were released may be there again.
+    /// Records that a node returned with older data, so released keys may exist again.
     pub fn excuse_all(&self, seat: usize) {
         for attempt in &mut self.lock().attempts {
             attempt.seats[seat].is_excused = true;

@@ -84,7 +84,7 @@ impl Attempt {
 }
 
 impl History {
-    /// A client hands an operation to a node. Whether it is the first release of its token.
+    /// Records that a client submits an operation to a node. Whether it is the first release of its token.
     pub fn submitting(&self, process: ProcessId, seat: usize, operation: &Arc<Operation>) -> bool {
         let want = operation.want();
         if matches!(want, Want::Inspect) {
@@ -175,7 +175,7 @@ impl History {
         }
     }
 
-    /// A node's answer reached the client that asked.
+    /// Records that a node's answer reached the client.
     pub fn answered(&self, seat: usize, operation: &Arc<Operation>, answer: &Vote) {
         let want = operation.want();
         if matches!(want, Want::Inspect) {
@@ -225,7 +225,7 @@ impl History {
         }
     }
 
-    /// The client is done with a node's answer.
+    /// Records that the client has handled a node's answer.
     pub fn heard(&self, seat: usize, operation: &Operation) {
         let now = self.world.now();
         let mut inner = self.lock();
@@ -236,7 +236,7 @@ impl History {
         }
     }
 
-    /// A node served an operation.
+    /// Records that a node served an operation.
     pub fn served(&self, served: &Served<'_>) {
         let (seat, operation, answer) = (served.seat, served.operation, served.answer);
         let want = operation.want();

@@ -35,7 +35,7 @@ pub(crate) struct Report {
 }
 
 impl History {
-    /// The call that is polled begins to watch at `seat`. Returns which of its watches it is.
+    /// Records that the polled call begins to watch at `seat`. Returns which of its watches it is.
     pub(crate) fn watches(&self, seat: usize) -> Option<Watching> {
         let call = self.world.call()?;
         let mut inner = self.lock();
@@ -49,7 +49,7 @@ impl History {
         Some((call, told.watch))
     }
 
-    /// A node reports to a client on keys that a caller waits for, in its watch `watching`.
+    /// Records a node's report to a client about the keys of the watch `watching`.
     pub(crate) fn reported(
         &self,
         (process, watching): (ProcessId, Option<Watching>),
@@ -87,7 +87,7 @@ impl History {
 }
 
 impl Report {
-    /// What is known after a report that came `at` a time, behind what was `known`.
+    /// Returns what is known after a report at the time `at`, if `known` was known before.
     fn behind(
         known: Option<Self>,
         at: Duration,

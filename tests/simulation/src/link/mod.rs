@@ -196,7 +196,7 @@ impl Link {
         self.lock().cut_until = Duration::ZERO;
     }
 
-    /// The client learns that `wire` broke. Operations fail as "perhaps served"; releases are owed.
+    /// Tells the client that `wire` broke. Operations fail as "perhaps served"; releases are owed.
     fn give_up(&self, wire: &Arc<Wire>) {
         let in_flight = {
             let mut state = self.lock();
@@ -281,7 +281,7 @@ impl Link {
         });
     }
 
-    /// The next request on `wire` reaches the server.
+    /// Delivers the next request on `wire` to the server.
     fn arrive(&self, wire: Arc<Wire>) {
         let now = self.world().now();
         let waits_until = self.server.hangs_until().max(wire.held_until());
@@ -316,7 +316,7 @@ impl Link {
         self.lock().is_on(wire)
     }
 
-    /// The next response on `wire` reaches the client.
+    /// Delivers the next response on `wire` to the client.
     fn receive(&self, wire: &Arc<Wire>) {
         if !self.is_current(wire) {
             return;

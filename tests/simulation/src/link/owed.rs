@@ -37,7 +37,7 @@ impl Link {
         }
     }
 
-    /// A release was answered with an error: it is owed, and sent again a little later.
+    /// Queues a release that was answered with an error, to send it again a little later.
     pub(super) fn owe(&self, one: &InFlight) {
         let now = self.world().now();
         let Some(until) = one.owed_until.or(owed_until(&one.operation, now)) else {
