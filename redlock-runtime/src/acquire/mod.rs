@@ -116,8 +116,8 @@ impl LockSpec {
         leave_request(self.acquire_for_body())
     }
 
-    /// Acquires the lock for a body, under which the lease is listed from the start. A shutdown then never takes the lease
-    /// for a bare one.
+    /// Acquires the lock for a body. The held table lists the lease as one with a body from the start, so a shutdown
+    /// never releases the lease as a bare one.
     pub(crate) fn acquire_for_body(mut self) -> AcquireFuture {
         self.has_body = true;
         self.acquire()
