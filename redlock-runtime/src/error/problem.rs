@@ -6,9 +6,9 @@ use crate::text::ShownName;
 
 /// A problem that made the library refuse a configuration or a start.
 ///
-/// The text, by `Display`, has the place of the problem and the fix. It shows no password of the configuration, because
-/// a name that may be a URL is replaced. If the problem is the error of a node of your own, the text has that error's
-/// words, but leaves out words that may be URLs.
+/// The text, by `Display`, has the place of the problem and the fix. The text shows no password of the configuration,
+/// because a name that may be a URL is replaced. If the problem is the error of a node of your own, the text has that
+/// error's words, but leaves out words that may be URLs.
 ///
 /// ```
 /// use redlock_runtime::Config;

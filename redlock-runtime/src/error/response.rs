@@ -1,4 +1,4 @@
-//! The response of a service to a lock error. It names no resource, holder, pool or node.
+//! The response of a service to a lock error. The response names no resource, holder, pool or node.
 
 use std::time::Duration;
 
@@ -53,8 +53,7 @@ impl LockError {
     ///     Some(pause) => tokio::time::sleep(pause).await,
     ///     None => return Err(error),
     /// }
-    /// # Ok(())
-    /// # }
+    /// # Ok(()) }
     /// ```
     pub fn retry_after(&self) -> Option<Duration> {
         self.response().2
