@@ -20,7 +20,7 @@ use crate::quorum::validity::Validity;
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::fair_share::let_others_go_first;
-use crate::waiting::quorum_watch::{QuorumWatch, any_free, none_free};
+use crate::waiting::quorum_watch::{QuorumWatch, any_free, any_freed};
 use crate::waiting::refusal_error::{refusal_error, waiter_error};
 use crate::waiting::refused_attempt::{RefusedAttempt, SoughtLock};
 use crate::waiting::{LineKey, Turn};
@@ -160,6 +160,7 @@ impl<'a> Acquirer<'a> {
                 // The release goes ahead of the acquisition on each connection, in the same round trip.
                 claim.release();
             }
+            turn.until_streak_goes_on(self.budget.last_attempt).await;
             let other_process = if turn.questions_due() > 0 {
                 let lock = self.sought_lock();
                 let_others_go_first(&turn, &lock, self.budget.last_attempt).await
@@ -274,7 +275,7 @@ async fn until_free(
     let until = began.saturating_add(spread);
     if is_behind && !shares {
         // Once those ahead have come, the next release is for others.
-        before(clock, until, none_free(watches)).await;
+        before(clock, until, any_freed(watches)).await;
     } else {
         clock.sleep_until(until).await;
     }

@@ -1,4 +1,4 @@
-//! Calls: operations on the keys of one lock, for nodes.
+//! Calls to nodes: operations on the keys of one lock.
 
 use std::fmt;
 use std::io::Write as _;
@@ -169,8 +169,8 @@ impl Call {
         matches!(self.effect, Effect::Undoes(_))
     }
 
-    /// Reads a node's answer as a vote. Each acquisition has a token of its own, and is sent to a node once. So a node
-    /// that names that token as the holder's shares its server with another node, and its vote fails.
+    /// Reads a node's answer as a vote. Each acquisition has a token of its own, and is sent to a node once. A node
+    /// that names that token as the holder's must share its server with another node, so its vote fails.
     pub fn vote(&self, answer: Answer) -> Vote {
         let vote = Vote::of(self.read, answer);
         let holder = vote.holding().and_then(|it| it.value.as_deref());

@@ -13,8 +13,8 @@ use super::{NodeHealth, NodeStatus, Submission, identity};
 ///   after an acquisition undoes it, even if the acquisition's answer never came. A node repeats an acquisition only if
 ///   the server certainly did not run it and its release follows it.
 /// * If a connection breaks, the node repeats each unanswered release first on the next connection, until the ttl that
-///   the release names has passed. It also repeats a release that is answered with an error. So each release is served,
-///   or *owed*.
+///   the release names has passed. It also repeats a release that is answered with an error. So the node serves each
+///   release, or still owes it.
 /// * The number of calls in flight is bounded. Beyond the bound, and without a connection, the node refuses calls at
 ///   once.
 /// * A node that may have forgotten locks begins a new [epoch](Node::epoch). It votes again once all locks that it may
@@ -72,14 +72,14 @@ pub trait Node: Send + Sync + 'static {
 
     /// Returns the present epoch. It increases each time that the node may have forgotten its grants, or dropped them
     /// early: after a restart, a flush, or a step of its clock. A grant of an earlier epoch no longer counts. The
-    /// library calls this under a mutex, so it must not block, panic, or call the library. The default is for a node
+    /// library calls this under a mutex, so it must not block, panic, or call the library. The default suits a node
     /// that never forgets.
     fn epoch(&self) -> u32 {
         0
     }
 
-    /// Calls `listener`, on any thread, each time that the epoch increases. The listener neither blocks nor panics. The
-    /// default never calls it, which suits a node that never forgets.
+    /// Calls `listener`, on any thread, each time that the epoch increases. The listener must not block or panic. The
+    /// default never calls it, because it is for a node that keeps its memory.
     fn on_new_epoch(&self, listener: EpochListener) {
         let _ = listener;
     }

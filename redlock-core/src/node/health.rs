@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{NodeError, NodeErrorKind};
-use crate::setters::setters;
 
 /// The health of a node, in figures for people and graphs. Votes do not depend on them. A node of your own sets the
 /// figures that it has.
@@ -27,7 +26,7 @@ pub struct NodeHealth {
     pub latency: Option<Duration>,
     /// The number of operations that wait for their answer.
     pub in_flight: usize,
-    /// The number of failed operations by reason, without reasons that never occurred.
+    /// The number of failed operations, for each reason that occurred.
     pub errors: BTreeMap<NodeErrorKind, u64>,
     /// The last error of the connection or of the server, even after a recovery.
     pub last_error: Option<LastError>,
@@ -38,50 +37,6 @@ pub struct NodeHealth {
     pub mend: Option<Arc<str>>,
 }
 
-impl NodeHealth {
-    setters! {
-        /// Sets the server's [address](field@Self::server).
-        server: impl Into<Option<String>>;
-
-        /// Sets whether the node [has a connection](field@Self::is_connected).
-        is_connected: bool;
-
-        /// Sets the time since the connection [last changed](field@Self::since).
-        since: impl Into<Option<Duration>>;
-
-        /// Sets the number of [connections](field@Self::connections).
-        connections: u64;
-
-        /// Sets the number of [answers](field@Self::answers).
-        answers: u64;
-
-        /// Sets the average [latency](field@Self::latency).
-        latency: impl Into<Option<Duration>>;
-
-        /// Sets the number of operations [in flight](field@Self::in_flight).
-        in_flight: usize;
-
-        /// Sets the numbers of [errors](field@Self::errors), by reason.
-        errors: BTreeMap<NodeErrorKind, u64>;
-
-        /// Sets the [last error](field@Self::last_error).
-        last_error: impl Into<Option<LastError>>;
-
-        /// Sets the reading of the [node's clock](field@Self::clock).
-        clock: impl Into<Option<ClockOffset>>;
-
-        /// Sets the [command](field@Self::mend) that adds missing permissions.
-        mend: impl Into<Option<Arc<str>>>;
-    }
-}
-
-impl LastError {
-    /// Returns an error of this age.
-    pub fn new(error: NodeError, ago: Duration) -> Self {
-        Self { error, ago }
-    }
-}
-
 /// An error and its age.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -90,17 +45,6 @@ pub struct LastError {
     pub error: NodeError,
     /// The time since the error.
     pub ago: Duration,
-}
-
-impl ClockOffset {
-    /// Returns a reading of that age, by a round trip of twice `within`.
-    pub fn new(ahead_us: i64, within: Duration, ago: Duration) -> Self {
-        Self {
-            ahead_us,
-            within,
-            ago,
-        }
-    }
 }
 
 /// A node's clock, compared with this host's clock.

@@ -11,7 +11,7 @@ use crate::model::resource::Resource;
 use crate::model::token;
 
 /// The value of a lock's key while readers hold the lock. The value keeps out every client that takes the lock with
-/// `SET key value NX`. It is no owner token, because another key lists the readers.
+/// `SET key value NX`. Another key lists the readers, so this value is not an owner token.
 pub const READERS_MARKER: &[u8] = b"redlock:readers";
 
 /// The end of an error about a key that holds no lock. The text does not advise to delete the key, because it may be
@@ -71,9 +71,9 @@ pub enum Remaining {
     Unknown,
     /// The key expires after this time.
     Expires(Duration),
-    /// The key has no expiry, so it is no lock of a Redlock client.
+    /// The key has no expiry. Locks of Redlock clients have one.
     Never,
-    /// The key has another type than string, so it is no lock of a Redlock client.
+    /// The key is not a string. Locks of Redlock clients are strings.
     NotALock,
 }
 
@@ -94,7 +94,7 @@ impl Holding {
         }
     }
 
-    /// Returns the advice to wait, because other callers go first. A waiting `writer` is named by its id.
+    /// Returns the advice to wait for callers that go first. A waiting `writer` is named by its id.
     pub(crate) fn advice(obstacle: Obstacle, writer: Option<&[u8]>) -> Self {
         Self {
             value: writer.map(Into::into),

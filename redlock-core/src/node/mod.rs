@@ -7,7 +7,7 @@
 //! * A [`Submission`] is a [`Call`] and the duty to answer it. The call's [`Script`] is the command or the Lua text for
 //!   a server. [`Script::run`] does the same in Rust over a [`Store`]. The call's [`Effect`] says whether the node may
 //!   repeat it, and for how long the node must try to deliver it.
-//! * A [`Watch`] has the keys for which a caller waits. The node sends a [`KeyReport`] for each change of them.
+//! * A [`Watch`] has the keys for which a caller waits. The node sends a [`KeyReport`] for each change of these keys.
 //!
 //! # A node tells
 //! * An [`Answer`] to each call: a [`Value`], which [`Answer::of_reply`] reads, or a [`NodeError`].
@@ -104,8 +104,8 @@ pub use value::Value;
 pub use vote::Vote;
 pub use watch::{KeyReport, Watch};
 
-/// The number of the wire format, with which each marker begins. A change after which two versions would not exclude
-/// each other, or could not read each other's markers, raises it.
+/// The number of the wire format, with which each marker begins. The number changes if two versions would not exclude
+/// each other, or could not read each other's markers.
 pub const WIRE_FORMAT: u32 = 1;
 
 /// Returns the identity of a node, its address in memory. The vtable is left out, because one type may have several.
@@ -157,7 +157,7 @@ impl Answer {
     }
 }
 
-/// The reason why a node failed to serve an operation. A lock that another client holds is no error.
+/// The reason why a node failed to serve an operation. A lock that another client holds is a vote, and not an error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NodeError {
     kind: NodeErrorKind,
@@ -194,8 +194,8 @@ pub enum NodeErrorKind {
 }
 
 impl NodeError {
-    /// Returns an error for an operation that never reached the node, so nothing has to be undone. Errors and logs show
-    /// the `detail`, so it must contain no secret.
+    /// Returns an error for an operation that certainly never reached the node. Nothing has to be undone. Errors and
+    /// logs show the `detail`, so it must contain no secret.
     pub fn unsent(kind: NodeErrorKind, detail: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
@@ -264,8 +264,8 @@ impl NodeError {
     }
 
     /// True if this error, instead of a vote, means that the node abstains from all operations. Some errors concern one
-    /// operation only, and the node serves others: a command that the user may not run, keys in several slots or in a
-    /// slot of another master, and a missing script.
+    /// operation only, so the node still votes: a command that the user may not run, keys in a wrong slot or in several
+    /// slots, and a missing script.
     pub(crate) fn concerns_the_node(&self) -> bool {
         const OF_THE_OPERATION: &str = "NOSCRIPT|CROSSSLOT|WRONGTYPE|MOVED|ASK|TRYAGAIN";
         match self.kind {
@@ -292,7 +292,7 @@ pub(crate) fn was_not_run(text: &[u8]) -> bool {
     code != b"ERR" && !code.is_empty() && code.iter().all(u8::is_ascii_uppercase)
 }
 
-/// True if a server of a Cluster ran nothing, because another server, or none, has the slot.
+/// True if a server of a Cluster ran nothing, because the slot is elsewhere, or nowhere.
 fn is_elsewhere(text: &[u8]) -> bool {
     begins_with(text, "MOVED |ASK |TRYAGAIN |CLUSTERDOWN ")
 }

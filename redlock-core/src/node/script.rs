@@ -82,9 +82,9 @@ impl Script {
         self
     }
 
-    /// Returns the script with the mark that it tries its commands before it writes. Other locks do without these
-    /// commands, so a user may lack them. A last argument `tried` skips the try; a connection adds it if its user may
-    /// run the commands.
+    /// Returns the script with the mark that it first tries its commands, before it writes. Other locks do without
+    /// these commands, so a user may lack them. The script skips the try if its last argument is `tried`. A connection
+    /// adds that argument if its user may run the commands.
     #[must_use]
     pub const fn checking_commands(mut self) -> Self {
         self.checks_commands = true;

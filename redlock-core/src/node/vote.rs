@@ -32,7 +32,7 @@ impl Vote {
     /// A grant without a counter. `Vote::of` sets its epoch.
     pub const GRANTED: Self = Self::granted(None, None);
 
-    /// Returns a grant with the fencing `counter`, or of the permit at the place `choice`.
+    /// Returns a grant, with the fencing `counter`, or with the index `choice` of the granted permit.
     pub(crate) const fn granted(counter: Option<u64>, choice: Option<u16>) -> Self {
         Self::Granted {
             counter,

@@ -24,7 +24,7 @@ pub struct CheckedSet {
     restart_check: RestartCheck,
     /// The longest ttl that this process may use.
     pub(super) max_ttl: Duration,
-    /// The number of nodes, with those that will still join.
+    /// The configured number of nodes.
     size: usize,
     pub(crate) key_prefix: Box<[u8]>,
     /// The nodes that have joined. Seats are never removed, so an index stays valid.
@@ -50,8 +50,8 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Records a check of the node, and returns the step of its clock. With `trust_aof`, no other server takes the
-    /// node's place, so a step counts even across a restart.
+    /// Records a check of the node, and returns the step of its clock. With `trust_aof`, the node stays on one host, so
+    /// its clock is compared even across a restart.
     fn record(&mut self, check: &CheckAnswer<'_>, found: &Found, trust_aof: bool) -> Option<i64> {
         let before = self.run_id.as_deref().filter(|_| !trust_aof);
         let stepped_ms = self.clock.read(check, before);
@@ -97,7 +97,7 @@ pub(super) struct CheckFacts<'a> {
     pub(super) longest_max_ttl: Duration,
 }
 
-/// The state of the set, for a verdict about a blank or `opening` node.
+/// The state of the set, which decides about a blank or `opening` node.
 #[derive(PartialEq, Eq)]
 pub(super) enum SetView {
     /// A node has the marker of another wire format. Clients of that format may use the set.

@@ -9,7 +9,7 @@ use crate::model::resource::RESERVED_PREFIX;
 use crate::node::WIRE_FORMAT;
 use crate::quorum::fencing::HINT_WINDOW;
 
-/// The cause for a new set of which some nodes may still be blank. A node does not vote under it.
+/// The cause for a node of a new set, in which other nodes may still be blank. A node with this cause does not vote.
 pub(super) const OPENING: &str = "opening";
 /// The cause for a node of a set that was new. The node may vote.
 pub(super) const NEW: &str = "new";
@@ -19,7 +19,7 @@ pub(super) const IDLE: &str = "idle";
 pub(super) const RESTARTED: &str = "it restarted, or another server has taken its place";
 pub(super) const FLUSHED: &str = "it was flushed";
 pub(super) const INVALID: &str = "its marker is not valid, or its clock was set back";
-pub(super) const LATE: &str = "it is blank, and others of its set are not";
+pub(super) const LATE: &str = "it has no marker, but other nodes of its set have one";
 pub(super) const STRICT: &str = "it has no marker, and the restart check is strict";
 pub(super) const FOREIGN: &str = "its set was used with another wire format";
 pub(super) const STEPPED: &str = "its clock stepped ahead";
@@ -82,8 +82,8 @@ impl Marker {
 
 /// Returns the length of a quarantine. It covers the longest ttl of any client, a fiftieth more for clocks of different
 /// speed, and the largest unnoticed step of a clock. A fencing token may come from a hint at one end of its window, and
-/// the next from a hint at the other end. So a quarantine is at least twice the window, in which the clock overtakes
-/// the first token.
+/// the next from a hint at the other end. So a quarantine lasts at least twice the window. After that time the node's
+/// clock has overtaken the first token.
 pub(super) fn quarantine(longest_max_ttl: Duration) -> Duration {
     let longest = longest_max_ttl.max(HINT_WINDOW * 2);
     let margin = longest / 50 + CLOCK_WINDOW;

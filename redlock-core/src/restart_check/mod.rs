@@ -63,9 +63,9 @@ pub enum RestartCheck {
     /// A node that may have forgotten locks votes once the longest ttl has passed. A set of nodes counts as new, and
     /// opens at once, if a majority is reachable and no node has a marker.
     Standard,
-    /// As `Standard`, but a blank set has to wait too.
+    /// As `Standard`, but even a new set waits for the longest ttl.
     Strict,
-    /// Every node votes. The client trusts the nodes, and leaves them without markers.
+    /// Every node votes at once. The client writes no markers.
     Off,
 }
 

@@ -130,9 +130,9 @@ pub struct NodeCheck {
     seen: Option<Marker>,
     /// True if this client let the node vote in the present epoch.
     has_voted: bool,
-    /// The end of the quarantine on the client's own clock, and its reason. It counts next to the marker, because the
-    /// marker shows only the last write. Another client may have taken the set for new since, or the node's clock may
-    /// have jumped ahead.
+    /// The end of the quarantine on the client's own clock, and its reason. The client keeps it in addition to the
+    /// marker, because the marker shows only the last write. Another client may have taken the set for new since, or
+    /// the node's clock may have jumped ahead.
     held: Option<(Moment, Cow<'static, str>)>,
     /// A step of the clock that is still to be judged. True once the marker has changed since, because then another
     /// client has judged the step.
@@ -141,7 +141,7 @@ pub struct NodeCheck {
 
 impl NodeCheck {
     /// Makes the check of the node `name`, and adds the node to `peers`. With `trust_aof`, the node keeps everything
-    /// across a restart, so a restart needs no quarantine. A missing marker still does.
+    /// across a restart, so a restart needs no quarantine. A missing marker still needs one.
     pub fn new(peers: Arc<CheckedSet>, name: impl Into<Arc<str>>, trust_aof: bool) -> Self {
         let seat = peers.join(name.into());
         Self {
@@ -184,7 +184,7 @@ impl NodeCheck {
         if self.peers.restart_check() == RestartCheck::Off {
             return Ok(verdict);
         }
-        // A clock that was set back is harmless, because keys then live longer.
+        // A clock that was set back only lets keys live longer.
         let has_stepped_ahead = facts.stepped_ms.is_some_and(|ms| ms > 0);
         let is_as_before = self.is_as_before(&facts);
         verdict.is_new_epoch = self.has_voted && (has_stepped_ahead || !is_as_before);
@@ -193,7 +193,7 @@ impl NodeCheck {
             Found::Marker(it) => it.cause == IDLE && it.is_of(check),
             Found::Nothing | Found::Garbage | Found::Foreign(_) => false,
         };
-        // The operator's word, or its marker, ends what this client knew before. The code below records what this
+        // The operator's word, or its marker, clears the reasons from earlier answers. The code below records what this
         // answer shows.
         if is_idle && !is_as_before && !self.saw_word {
             (self.held, self.step) = (None, None);
@@ -246,7 +246,7 @@ impl NodeCheck {
                               nodes' clocks will show which";
                 return await_others(reason, false);
             }
-            // The new epoch has ended all leases, and the nodes kept their keys.
+            // The new epoch has ended all leases. The nodes still have their keys.
             Some((SteppedClock::Ours, _)) => self.step = None,
             // The node has dropped locks early.
             Some((SteppedClock::Nodes, false)) => return self.distrust(facts, STEPPED),
@@ -285,7 +285,7 @@ impl NodeCheck {
     fn obey_marker(&mut self, facts: &CheckFacts<'_>, found: &Marker) -> Action {
         let time = facts.check.time;
         match &*found.cause {
-            // Another client, which missed the node in use, takes the node for new. No node votes yet.
+            // A client that missed the node in use takes the node for new. No node votes yet.
             OPENING if self.seen.is_some() => {
                 return self.distrust(facts, self.loss_cause(facts));
             }
@@ -308,7 +308,7 @@ impl NodeCheck {
         }
         match self.own_quarantine(facts) {
             Some(hold) => hold,
-            // The node still has its marker, so it kept its memory. It may vote once each reached node has a marker.
+            // The marker is still there, so the node kept its memory. It may vote once each reached node has a marker.
             None if found.cause == OPENING && facts.set == SetView::Marked => {
                 self.write(facts, NEW)
             }
@@ -339,7 +339,7 @@ impl NodeCheck {
         self.write(facts, cause)
     }
 
-    /// Returns why a node that was in use is blank, or in a new set.
+    /// Returns the cause for a node in use that lost its marker.
     fn loss_cause(&self, facts: &CheckFacts<'_>) -> &'static str {
         match &self.seen {
             Some(seen) if seen.is_of(facts.check) => FLUSHED,

@@ -106,6 +106,8 @@ pub(super) struct LineState {
     pub(super) share: FairShare,
     /// True if the next attempt goes on with a permit that was released here.
     pub(super) is_in_streak: bool,
+    /// The end of a streak in which the next caller waits for a release here.
+    pub(super) quiet_until: Moment,
     /// The number of permits that callers have got in this line and hold.
     pub(super) permits_held: usize,
     /// The last attempt that the nodes refused since the lock was last acquired here.

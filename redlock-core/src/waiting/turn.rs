@@ -1,6 +1,7 @@
 //! The turn of a caller, from when it may talk to the nodes until its lease is over.
 
-use std::future::Future;
+use std::future::{Future, pending};
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -121,6 +122,16 @@ impl Turn {
         }
     }
 
+    /// Waits while the streak of this process may go on with the permit that it took last, until `last_attempt` at the
+    /// latest. The nodes would refuse an attempt, because they refused the one that began the streak.
+    pub(crate) async fn until_streak_goes_on(&self, last_attempt: Option<Moment>) {
+        let until = self.change(|line| mem::take(&mut line.quiet_until));
+        let until = last_attempt.map_or(until, |last| until.min(Some(last)));
+        if let Some(until) = until.filter(|it| *it > self.lines.context.now()) {
+            self.pause(until, pending()).await;
+        }
+    }
+
     /// Pauses until `until`, until `free` completes, or until an equal lock was released here. "Long pauses" in the
     /// documentation of the lines says why a pause may end earlier.
     pub(crate) async fn pause(&self, until: Moment, free: impl Future<Output = ()>) {
@@ -171,6 +182,9 @@ impl Turn {
                 line.share.forget();
             }
             line.share.record_acquired(validity.granted_at, took);
+            if is_in_streak && !line.is_in_streak {
+                line.quiet_until = line.share.streak_end();
+            }
             line.permits_held += 1;
             line.refusal.take()
         });

@@ -116,7 +116,9 @@ impl LockSpec {
         leave_request(self.acquire_for_body())
     }
 
-    fn acquire_for_body(mut self) -> AcquireFuture {
+    /// Acquires the lock for a body, under which the lease is listed from the start. A shutdown then never takes the lease
+    /// for a bare one.
+    pub(crate) fn acquire_for_body(mut self) -> AcquireFuture {
         self.has_body = true;
         self.acquire()
     }

@@ -225,7 +225,8 @@ impl<'a> Candidate<'a> {
         self.parameters.retry_delay.saturating_mul(2)
     }
 
-    /// Waits until this candidate is elected. Returns `None` if the candidate has left the election.
+    /// Waits until this candidate is elected. Returns `None` if the candidate has resigned, or if this process
+    /// shuts down.
     async fn win_term(&mut self) -> Result<Option<(Fenced<Lease>, Term)>, LockError> {
         loop {
             if std::mem::take(&mut self.stands_aside) {

@@ -58,8 +58,8 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// The configuration file, or a file that it names, is unreadable or has other content than its key expects. Check
-    /// its mount and its permissions. If something is writing the file right now, read it again.
+    /// The configuration file is unreadable or is not TOML, or a file that it names is unreadable or has the wrong
+    /// content. Check the file's mount and permissions. If something is writing the file right now, read it again.
     Unreadable,
     /// The name of a key or variable is unknown. Correct it, or start the version of the program that knows it.
     UnknownKey,

@@ -9,8 +9,8 @@ use super::{LockError, LockErrorKind};
 /// The time after which to retry, if it is unknown when the lock will be free.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The HTTP status for a caller that is refused because another holds the lock. The configuration may set a different
-/// one.
+/// The HTTP status for a call that is refused because another caller holds the lock, or because its job ran already.
+/// The configuration may set a different one.
 pub(crate) const DEFAULT_CONTENDED_STATUS: u16 = 423;
 
 /// The sentence for a client whose request may succeed later.

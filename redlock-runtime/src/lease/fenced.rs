@@ -29,7 +29,7 @@ use super::{FencingToken, Lease, LeaseHandle};
 /// }
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a lease that is dropped is released at once"]
+#[must_use = "dropping a `Fenced<Lease>` releases the lock at once, and a `Fenced<LeaseHandle>` only observes it"]
 pub struct Fenced<L> {
     pub(crate) lease: L,
     token: FencingToken,

@@ -35,7 +35,7 @@ thread_local! {
 /// The registry that `init` made. The registry stays here after a shutdown, so that late calls get `ShuttingDown`.
 static GLOBAL: RwLock<Option<Registry>> = RwLock::new(None);
 
-/// Keeps a registry in use on this thread until it is dropped: see [`Registry::enter`].
+/// Keeps a registry in use on this thread until the guard is dropped: see [`Registry::enter`].
 #[must_use = "the registry is left when the guard is dropped"]
 pub struct Entered {
     registry: Registry,

@@ -145,7 +145,7 @@ enum SignalResponse {
     Keep,
     /// Ignores the signal, because it is an echo of the last one.
     IgnoreEcho,
-    /// Ends the process, because an earlier signal asked for that already.
+    /// Ends the process at once, because an earlier signal already asked it to end.
     ExitAtOnce,
 }
 

@@ -358,11 +358,17 @@ pub(crate) async fn any_free(watches: &[QuorumWatch]) {
     select_all(each).await;
 }
 
-/// Completes when each of `watches` has found its keys held.
-pub(crate) async fn none_free(watches: &[QuorumWatch]) {
-    for one in watches {
-        one.until_held().await;
-    }
+/// Completes when one of `watches` finds its keys free that were held before. There is at least one watch.
+pub(crate) async fn any_freed(watches: &[QuorumWatch]) {
+    let each = watches.iter().map(|one| {
+        Box::pin(async {
+            if one.is_free() {
+                one.until_held().await;
+            }
+            one.until_free().await;
+        })
+    });
+    select_all(each).await;
 }
 
 impl Drop for QuorumWatch {
