@@ -33,7 +33,7 @@ macro_rules! pool {
         $(#[$doc:meta])+
         $name:ident: $type:ty $(, from $from:ty)?;
     )+) => {
-        /// A pool of the configuration. A setting that is `None` has its default.
+        /// A pool of the configuration. `None` means the default of a setting.
         #[derive(Clone, Default)]
         pub(crate) struct PoolConfig {
             pub(crate) url: Option<PoolSource>,
@@ -59,7 +59,7 @@ macro_rules! pool {
             }
         }
 
-        /// Shows which settings there are: the path of a file may be the password in place of the name of its file.
+        /// Shows which settings are set, and hides their values. A user may have put a password in the place of a file.
         impl fmt::Debug for PoolConfig {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct("PoolConfig")
@@ -111,7 +111,7 @@ impl PoolSource {
 }
 
 impl PoolConfig {
-    /// Returns the address, with the files of its password and of TLS, which are read now; `None` without a URL.
+    /// Returns the address, or `None` without a URL. This reads the files of the password and of TLS.
     pub(super) fn address(&self) -> Option<Result<PoolAddress, Invalid>> {
         let address = self.url.as_ref()?.address();
         Some(address.and_then(|address| self.with_files(address)))
@@ -163,7 +163,7 @@ impl PoolAddress {
         }
     }
 
-    /// True for a server that no replica replaces.
+    /// True for a single server, which is never replaced by a replica.
     pub(super) fn is_one_server(&self) -> bool {
         matches!(self, Self::Redis(address) if !address.fails_over())
     }

@@ -208,7 +208,7 @@ macro_rules! for_each_pool_setting {
 
 pub(super) use {for_each_pool_setting, for_each_setting};
 
-/// No timeout is longer: sums of such never overflow.
+/// The longest timeout. Sums of such timeouts never overflow.
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn ensure(is_right: bool, why: &str) -> Result<(), String> {

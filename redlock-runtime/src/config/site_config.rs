@@ -27,7 +27,7 @@ pub struct SiteConfig {
 }
 
 impl SiteConfig {
-    /// Overrides nothing.
+    /// Returns a configuration without overrides.
     ///
     /// ```
     /// use redlock_runtime::config::SiteConfig;
@@ -71,7 +71,7 @@ impl SiteConfig {
 
 for_each_parameter!(setters!(SiteConfig, it => it.options));
 
-/// The pools stay those that the attribute names.
+/// Keeps the pools of the attribute.
 impl From<LockOptions> for SiteConfig {
     fn from(options: LockOptions) -> Self {
         Self {
