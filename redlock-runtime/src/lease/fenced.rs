@@ -64,7 +64,7 @@ impl Fenced<Lease> {
 
     /// Wraps the lease of a lock that asked for a fencing token.
     pub(crate) fn new(lease: Lease) -> Self {
-        Self::of(lease).expect("no lock that asks for a fencing token is won without one")
+        Self::of(lease).expect("a lock that asks for a fencing token is won with one")
     }
 
     /// Returns a handle to keep or pass on.

@@ -54,7 +54,7 @@ impl Pools {
                 continue;
             }
             let over = over.cloned().unwrap_or_default();
-            // A function that names an unknown pool gets no set here. Its calls return the error.
+            // A function that names an unknown pool gets no set here. Calls of this function return the error.
             let nodes = match (&over.pools, site.pools()) {
                 (Some(names), _) => set_of(&by_name, names).ok(),
                 (None, Some(names)) => set_of(&by_name, names).ok(),
@@ -69,7 +69,7 @@ impl Pools {
         }
     }
 
-    /// Returns the configuration of a function. It takes precedence over the attribute.
+    /// Returns the configuration of a function. The configuration takes precedence over the attribute.
     pub(crate) fn overriding(&self, site: &'static Site) -> Option<&SiteConfig> {
         self.by_site.get(&site.address()).map(|(over, _)| over)
     }
