@@ -14,12 +14,12 @@ use crate::text::ShownName;
 /// The node of one configured pool.
 pub(crate) struct PoolNode {
     pub(crate) node: Arc<dyn Node>,
-    /// The same node as `node`, if it is in this process.
+    /// The same node as `node`, if it is the in-process node of a `memory://` pool.
     pub(crate) memory: Option<MemoryNode>,
 }
 
 impl PoolNode {
-    /// Wraps a node that is in this process.
+    /// Wraps an in-process node.
     pub(crate) fn in_memory(node: MemoryNode) -> Self {
         Self {
             node: Arc::new(node.clone()),
