@@ -11,14 +11,12 @@ use std::time::Duration;
 use rslock::LockManager;
 use serde::{Deserialize, Serialize};
 
-pub use fleet::Fleet;
-pub(crate) use fleet::in_turn;
+pub use fleet::in_turn;
+pub(crate) use fleet::{Fleet, rounds};
 pub use held::Held;
-pub(crate) use held::{WAIT_FOR_PERMIT, keep};
 pub use ours::Ours;
-pub(crate) use ours::release;
-pub use raw::RawLoop;
-pub use redis_loop::{RedisLoop, Wait};
+pub(crate) use raw::RawLoop;
+pub(crate) use redis_loop::{RedisLoop, Wait};
 
 /// The ttl of a lock that no other caller wants: far beyond any run, so that a key that was not
 /// released is still there to be found.

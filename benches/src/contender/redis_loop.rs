@@ -71,8 +71,13 @@ impl RedisLoop {
 
     /// Tries again and again, with a random pause below `delay` after each refusal, as such loops
     /// do.
-    pub(super) async fn wait_for(&self, key: &str, delay: Duration) -> Result<Taken, String> {
-        let end = Instant::now() + held::WAIT;
+    pub(super) async fn wait_for(
+        &self,
+        key: &str,
+        patience: Duration,
+        delay: Duration,
+    ) -> Result<Taken, String> {
+        let end = Instant::now() + patience;
         loop {
             match self.attempt(key, held::TTL).await {
                 Ok(taken) => return Ok(taken),

@@ -7,17 +7,13 @@ use redlock_core::{Lease, Request};
 use redlock_tests::Nodes;
 use tokio::runtime::Runtime;
 
-use super::CONNECT_TIMEOUT;
+use super::{CONNECT_TIMEOUT, Flavor, case, runtime};
 use crate::affinity::OneCore;
-use crate::cases::{Flavor, runtime};
 use crate::clock::cpu_time;
 use crate::contender::{Ours, in_turn};
 use crate::load::{Calls, PREFIX, Sample, keys_left};
 use crate::plan::Plan;
-use crate::report::Bound::AtMost;
-use crate::report::{Report, TROUBLE, each, median, trouble};
-use crate::stats::{Spread, micros};
-use crate::table::Table;
+use crate::report::Report;
 
 const NODES: [usize; 2] = [1, 3];
 
@@ -55,15 +51,6 @@ impl Way {
             Self::Write => "write".to_owned(),
             Self::Permit(count, 0) => format!("permit of {count}"),
             Self::Permit(count, held) => format!("permit of {count}, {held} held"),
-        }
-    }
-
-    /// What its median may be, by that of the plain lock.
-    fn most(self) -> Option<f64> {
-        match self {
-            Self::Read => Some(1.3),
-            Self::Permit(10, _) => Some(1.5),
-            _ => None,
         }
     }
 
@@ -109,9 +96,10 @@ pub fn kinds(plan: &Plan, nodes: &Nodes, report: &mut Report) {
             }
         }
         drop(held);
-        let plural = if count == 1 { "" } else { "s" };
-        let case = format!("1 caller, {count} node{plural}");
-        print(&case, &rounds, report);
+        let case = format!("1 caller, {}", case(count, "node"));
+        for (way, samples) in Way::ALL.iter().zip(&rounds) {
+            report.add_samples(&case, &way.name(), samples);
+        }
         report.left_behind(&case, &runtime.block_on(keys_left(nodes)));
     }
 }
@@ -172,41 +160,4 @@ async fn slice(ours: Ours, request: Request, mut part: Part) -> Part {
     part.time += began.elapsed();
     part.cpu += cpu_time().saturating_sub(cpu);
     part
-}
-
-fn print(case: &str, rounds: &Rounds, report: &mut Report) {
-    let mut table = Table::new([
-        case,
-        "pairs/s",
-        "p50 µs",
-        "p99 µs",
-        "client cpu µs",
-        "p50 × plain",
-        "cpu × plain",
-        TROUBLE,
-    ]);
-    let p50 = |samples: &[Sample]| each(samples, |sample| micros(sample.p50));
-    let cpu = |samples: &[Sample]| each(samples, |sample| micros(sample.cpu_a_pair));
-    let [plain, ..] = rounds;
-    for (way, samples) in Way::ALL.iter().zip(rounds) {
-        report.add(case, &way.name(), samples);
-        table.row(&[
-            way.name(),
-            median(samples, |sample| sample.pairs_per_second),
-            median(samples, |sample| micros(sample.p50)),
-            median(samples, |sample| micros(sample.p99)),
-            format!("{:.1}", Spread::of(cpu(samples)).median),
-            Spread::of_ratios(&p50(samples), &p50(plain)).to_string(),
-            Spread::of_ratios(&cpu(samples), &cpu(plain)).to_string(),
-            trouble(samples),
-        ]);
-    }
-    for (way, samples) in Way::ALL.iter().zip(rounds) {
-        if let Some(most) = way.most() {
-            let found = Spread::of_ratios(&p50(samples), &p50(plain)).median;
-            let what = format!("{}, p50 × plain", way.name());
-            report.line(&mut table, case, &what, AtMost(most), found);
-        }
-    }
-    report.table(table);
 }
