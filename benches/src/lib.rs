@@ -40,7 +40,7 @@ pub use cases::{
 };
 pub use clock::{Moment, now};
 pub use contended::{Figures, Hold, Lock, Log, Turn, Window, keep, work};
-pub use contender::{Contender, Held, Kind, Ours, in_turn};
+pub use contender::{Kind, Ours, in_turn};
 pub use load::{PREFIX, keys_left};
 pub use pair::Pairing;
 pub use plan::{Mode, Plan};

@@ -1,55 +1,44 @@
-//! Lock and release beside other systems.
+//! The cases, in which all systems take turns.
 
-mod tables;
-
-use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use redlock_benches::{
+    Figures, Hold, Kind, Lock, Log, Mode, Named, PREFIX, Plan, Report, Turn, Window, in_turn,
+    keys_left, millis, now, whole,
+};
 use redlock_interop_tests::{Answer, Program};
 use redlock_tests::{Nodes, Service};
 use tokio::runtime::Runtime;
 
-use super::{Flavor, runtime};
-use crate::clock::now;
-use crate::contended::Window;
-use crate::contender::in_turn;
-use crate::load::{PREFIX, keys_left};
-use crate::peers::{Measured, Outcome, Servers, System};
-use crate::plan::{Mode, Plan};
-use crate::report::Report;
-use crate::stats::millis;
-
-use tables::print;
+use crate::client::Measured;
+use crate::servers::{SYSTEMS, Servers, has_one_server};
 
 struct Case {
     name: &'static str,
-    processes: usize,
-    /// Of each process.
-    callers: usize,
+    /// The callers of each process.
+    crowds: &'static [usize],
     /// True if each caller has a lock of its own.
-    own: bool,
+    is_own: bool,
     /// True if a pair may take a second.
     is_long: bool,
 }
 
 const ONE: Case = Case {
     name: "1 caller",
-    processes: 1,
-    callers: 1,
-    own: true,
+    crowds: &[1],
+    is_own: true,
     is_long: false,
 };
 const SIXTEEN: Case = Case {
     name: "16 callers",
-    callers: 16,
+    crowds: &[16],
     ..ONE
 };
 const HOT: Case = Case {
     name: "one hot lock, 2 processes × 8 callers",
-    processes: 2,
-    callers: 8,
-    own: false,
+    crowds: &[8; 2],
+    is_own: false,
     is_long: true,
 };
 const FROZEN: Case = Case {
@@ -61,71 +50,104 @@ const KILLED: Case = Case {
     name: "1 caller, a node is dead",
     ..ONE
 };
-const CASES: [Case; 5] = [ONE, SIXTEEN, HOT, FROZEN, KILLED];
 
-/// How many of [`CASES`] have all nodes.
-const HEALTHY: usize = 3;
-
-/// How long a program may take beyond its turn. A program that takes longer counts as hanging. The time is longer
-/// than the ttl of a lock that was left, and than etcd takes to give an entry up.
-const PATIENCE: Duration = Duration::from_secs(12);
-
-/// Answered once a program has started.
-const START_UP: Case = Case { callers: 0, ..HOT };
-/// Connections, and what a program compiles at first.
+/// Connects all callers, and compiles what a program compiles at first.
 const WARM_UP: Case = Case {
-    processes: HOT.processes,
-    ..SIXTEEN
+    crowds: &[16; 2],
+    ..ONE
 };
 
 /// How long a program may take to start.
 const START: Duration = Duration::from_secs(60);
 
-/// Around the death of etcd's leader.
+/// How long a program may take beyond its turn before it counts as hanging: longer than the ttl of a lock that was
+/// left, and than etcd takes to give an entry up.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// The length of the turn around the death of etcd's leader.
 const ELECTION: Duration = Duration::from_secs(4);
 
-/// The outcome of each round; `None` if a program did not answer.
-type Rounds = Vec<Option<Outcome>>;
+/// The figures of a turn.
+struct Outcome {
+    is_one_lock: bool,
+    figures: Figures,
+    first_failure: Option<String>,
+}
 
-/// A system with its programs.
+const FIGURES: [Named<Outcome>; 8] = [
+    ("pairs_per_second", |of| of.figures.per_second),
+    ("p50_us", |of| millis(of.figures.pair_p50) * 1e3),
+    ("p99_us", |of| millis(of.figures.pair_p99) * 1e3),
+    ("worst_us", |of| millis(of.figures.pair_worst) * 1e3),
+    ("hand_overs_per_second", |of| {
+        if of.is_one_lock {
+            of.figures.switches_per_second
+        } else {
+            f64::NAN
+        }
+    }),
+    ("wait_p99_ms", |of| millis(of.figures.wait_p99)),
+    ("wait_worst_ms", |of| millis(of.figures.wait_worst)),
+    ("failures", |of| whole(of.figures.refused)),
+];
+
+/// Measures pairs of each system, side by side.
+pub(crate) fn peers(plan: &Plan, nodes: &Nodes, report: &mut Report) {
+    let runtime = Runtime::new().expect("a tokio runtime");
+    let servers = runtime.block_on(Servers::start(nodes));
+    let mut seats = SYSTEMS.map(|system| Seat::start(plan, system, &servers));
+    for case in [&ONE, &SIXTEEN, &HOT] {
+        measure(plan, case, &mut seats, &servers, report);
+    }
+    look_behind(&runtime, nodes, report);
+    // The last one, which is no first choice of any client.
+    nodes[2].freeze();
+    if let Ok(etcd) = &servers.etcd {
+        etcd.follower().freeze();
+    }
+    measure(plan, &FROZEN, &mut seats, &servers, report);
+    nodes[2].thaw();
+    if let Ok(etcd) = &servers.etcd {
+        etcd.thaw();
+    }
+    start_again(plan, &mut seats, &servers);
+    nodes[2].kill();
+    if let Ok(etcd) = &servers.etcd {
+        if plan.mode == Mode::Smoke {
+            etcd.follower().kill();
+        } else {
+            kill_leader(runtime.block_on(etcd.leader()), &mut seats);
+        }
+    }
+    measure(plan, &KILLED, &mut seats, &servers, report);
+}
+
+/// A system with its programs. There are none if it is not measured, or if one did not answer.
 struct Seat {
-    system: System,
-    /// Empty if it is not measured, or if one did not answer.
+    system: &'static str,
     programs: Vec<Program>,
-    /// Why it is not measured.
-    not_run: Option<String>,
 }
 
 impl Seat {
-    fn start(plan: &Plan, system: System, servers: &Servers<'_>) -> Self {
-        let started = (0..HOT.processes).map(|_| servers.client(system)).collect();
-        let (programs, not_run) = match started {
-            Ok(programs) => (programs, None),
-            Err(why) => (Vec::new(), Some(why)),
-        };
-        let mut seat = Self {
-            system,
-            programs,
-            not_run,
-        };
-        for (case, run) in [(&START_UP, Duration::ZERO), (&WARM_UP, plan.run / 2)] {
-            seat.take(case, Window::after(Duration::ZERO, run), START);
-        }
+    fn start(plan: &Plan, system: &'static str, servers: &Servers<'_>) -> Self {
+        let started: Result<_, _> = (0..2).map(|_| servers.client(system)).collect();
+        let programs = started.unwrap_or_else(|why| {
+            println!("not run: {system}: {why}");
+            Vec::new()
+        });
+        let mut seat = Self { system, programs };
+        seat.take_turn(&WARM_UP, Window::after(Duration::ZERO, plan.run / 2), START);
         seat
     }
 
-    /// One turn; `None` if a program does not answer within `patience` behind its end.
-    fn take(&mut self, case: &Case, window: Window, patience: Duration) -> Option<Outcome> {
-        let name = self.system.name().replace([' ', ','], "");
-        let own = if case.own { "own" } else { "one" };
-        let order = format!(
-            // Whatever an ended program left is in no other turn.
-            "measure {PREFIX}{name}:{} {own} {} {}",
-            window.begin, case.callers, window.end
-        );
-        let programs = self.programs.get_mut(..case.processes)?;
-        for program in &mut *programs {
-            program.send(&order);
+    /// Takes one turn; `None` if a program does not answer within `patience` after its end.
+    fn take_turn(&mut self, case: &Case, window: Window, patience: Duration) -> Option<Outcome> {
+        let name = self.system.replace([' ', ','], "");
+        let key = format!("{PREFIX}{name}:{}", window.begin);
+        let own = if case.is_own { "own" } else { "one" };
+        let programs = self.programs.get_mut(..case.crowds.len())?;
+        for (program, callers) in programs.iter_mut().zip(case.crowds) {
+            program.send(format!("measure {key} {own} {callers} {}", window.end));
         }
         let limit = Duration::from_nanos(window.end.saturating_sub(now())) + patience;
         let answers = programs
@@ -136,111 +158,153 @@ impl Seat {
             });
         let answers: Option<Vec<Measured>> = answers.collect();
         if answers.is_none() {
-            // It would answer in the middle of another turn.
+            // A late answer would come in the middle of another turn.
             self.programs.clear();
         }
-        Some(Outcome::of(answers?, window, !case.own))
+        let logs = answers?.into_iter().enumerate();
+        let logs: Vec<Log> = logs
+            .map(|(process, answer)| log(process, answer, case.is_own))
+            .collect();
+        let turn = Turn {
+            kind: Kind::Ours,
+            key,
+            lock: Lock::Plain,
+            crowds: case.crowds.to_vec(),
+            hold: Duration::ZERO,
+            pause: Duration::ZERO,
+            retry_delay: Duration::ZERO,
+            window,
+        };
+        Some(Outcome {
+            is_one_lock: !case.is_own,
+            figures: Figures::of(&turn, &logs, 0),
+            first_failure: logs.into_iter().find_map(|log| log.first_error),
+        })
     }
 }
 
-/// Pairs of each system, side by side. `neighbours` is the folder of `tests/interop/install`.
-pub fn peers(plan: &Plan, nodes: &Nodes, neighbours: PathBuf, report: &mut Report) {
-    let runtime = runtime(Flavor::MultiThread);
-    let servers = runtime.block_on(Servers::start(nodes, neighbours));
-    let mut seats = System::ALL.map(|system| Seat::start(plan, system, &servers));
-    let mut remarks = Vec::new();
-    let mut rounds = measure(plan, &CASES[..HEALTHY], &mut seats, Some(&servers));
-    look_behind(&runtime, nodes, &mut remarks, report);
-
-    start_again(plan, &mut seats, &servers);
-
-    // The last one, which is no first choice of any client.
-    nodes[2].freeze();
-    if let Ok(etcd) = &servers.etcd {
-        etcd.follower().freeze();
+/// Returns the log of a process. Locks of callers' own are told apart as permits are.
+fn log(process: usize, answer: Measured, is_own: bool) -> Log {
+    let calls = answer.calls.into_iter();
+    let holds = calls.map(|(task, asked, acquired, releasing, released)| Hold {
+        task,
+        permit: match u16::try_from(100 * process + task) {
+            Ok(number) if is_own => number,
+            _ => 0,
+        },
+        asked,
+        acquired,
+        releasing,
+        released,
+    });
+    Log {
+        holds: holds.collect(),
+        refused: answer.failures,
+        first_error: answer.first_failure,
+        ..Log::default()
     }
-    rounds.extend(measure(plan, &[FROZEN], &mut seats, None));
-    nodes[2].thaw();
-    if let Ok(etcd) = &servers.etcd {
-        etcd.thaw();
-    }
-    start_again(plan, &mut seats, &servers);
-
-    nodes[2].kill();
-    if let Ok(etcd) = &servers.etcd {
-        if plan.mode == Mode::Smoke {
-            etcd.follower().kill();
-        } else {
-            let leader = runtime.block_on(etcd.leader());
-            remarks.extend(kill_leader(leader, &mut seats[System::Etcd as usize]));
-        }
-    }
-    rounds.extend(measure(plan, &[KILLED], &mut seats, None));
-    print(&seats, &rounds, remarks, report);
 }
 
-/// The programs that were ended because they did not answer.
+/// Starts the programs again that were ended because they did not answer.
 fn start_again(plan: &Plan, seats: &mut [Seat], servers: &Servers<'_>) {
     for seat in seats {
-        if seat.programs.is_empty() && seat.not_run.is_none() {
+        if seat.programs.is_empty() && servers.client(seat.system).is_ok() {
             *seat = Seat::start(plan, seat.system, servers);
         }
     }
 }
 
-/// Each system's turns in each of `cases`, side by side. With `servers`, a program that did not answer is there
-/// again in the next round.
+/// Gives each system its turns in a case, side by side. A program that did not answer is there again in the next round,
+/// unless a node hangs.
 fn measure(
     plan: &Plan,
-    cases: &[Case],
+    case: &Case,
     seats: &mut [Seat],
-    servers: Option<&Servers<'_>>,
-) -> Vec<Vec<Rounds>> {
-    let mut rounds = vec![vec![Rounds::new(); seats.len()]; cases.len()];
+    servers: &Servers<'_>,
+    report: &mut Report,
+) {
+    let run = if case.is_long {
+        plan.held
+    } else {
+        plan.run / 2
+    };
+    let mut rounds: Vec<Vec<Outcome>> = seats.iter().map(|_| Vec::new()).collect();
     for round in 0..plan.rounds {
-        if let Some(servers) = servers {
+        if case.name != FROZEN.name {
             start_again(plan, seats, servers);
         }
-        for (case, rounds) in cases.iter().zip(&mut rounds) {
-            for place in in_turn(seats.len(), round) {
-                let run = if case.is_long {
-                    plan.held
-                } else {
-                    plan.run / 2
-                };
-                let window = Window::after(plan.warm_up + Duration::from_millis(2), run);
-                rounds[place].push(seats[place].take(case, window, PATIENCE));
+        for place in in_turn(seats.len(), round) {
+            let window = Window::after(plan.warm_up + Duration::from_millis(2), run);
+            rounds[place].extend(seats[place].take_turn(case, window, PATIENCE));
+        }
+    }
+    for (seat, rounds) in seats.iter().zip(&rounds) {
+        let is_healthy = case.name != FROZEN.name && case.name != KILLED.name;
+        if is_healthy || !has_one_server(seat.system) {
+            note(plan, case, seat.system, rounds, report);
+        }
+    }
+}
+
+fn note(plan: &Plan, case: &Case, system: &str, rounds: &[Outcome], report: &mut Report) {
+    let who = format!("{}, {system}", case.name);
+    let is_ours = system.starts_with("redlock");
+    let silent = plan.rounds - rounds.len();
+    if silent > 0 {
+        println!("{who}: no answer in {silent} rounds");
+    }
+    if is_ours && silent > 0 {
+        report.problem(format!("{who}: no answer"));
+    }
+    for Outcome {
+        figures,
+        first_failure,
+        ..
+    } in rounds
+    {
+        report.count(figures.acquisitions);
+        for problem in &figures.problems {
+            report.problem(format!("{who}: {problem}"));
+        }
+        if let Some(first) = first_failure {
+            let text = format!("{who}: {} pairs failed, first: {first}", figures.refused);
+            if is_ours {
+                report.problem(text);
+            } else {
+                println!("{text}");
             }
         }
     }
-    rounds
+    report.add(case.name, system, &FIGURES, rounds);
 }
 
 /// Kills etcd's leader in the middle of a turn. The longest pair waited for the election of another leader.
-fn kill_leader(leader: &Service, seat: &mut Seat) -> Option<String> {
+fn kill_leader(leader: &Service, seats: &mut [Seat]) {
+    let seat = seats.iter_mut().find(|seat| seat.system == "etcd");
     let killed = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(ELECTION / 4);
             leader.kill();
         });
-        seat.take(&ONE, Window::after(Duration::ZERO, ELECTION), PATIENCE)
-    })?;
-    let failed = killed.failures;
-    let longest = millis(killed.worst);
-    Some(format!(
-        "etcd: the dead member was the leader; the longest pair around its death took {longest:.0} ms, and {failed} failed"
-    ))
+        seat?.take_turn(&ONE, Window::after(Duration::ZERO, ELECTION), PATIENCE)
+    });
+    if let Some(Outcome { figures, .. }) = killed {
+        let longest = millis(figures.pair_worst);
+        println!(
+            "etcd: the longest pair around its leader's death took {longest:.0} ms, and {} failed",
+            figures.refused
+        );
+    }
 }
 
-/// Notes the locks that are left on the nodes. Of ours there may be none.
-fn look_behind(runtime: &Runtime, nodes: &Nodes, remarks: &mut Vec<String>, report: &mut Report) {
+/// Prints the locks that are left on the nodes. Ours may leave none.
+fn look_behind(runtime: &Runtime, nodes: &Nodes, report: &mut Report) {
     let left = runtime.block_on(keys_left(nodes));
-    if let Some(first) = left.first() {
-        let note = format!("{} locks were left on a node, first: {first}", left.len());
-        if left.iter().any(|key| key.starts_with("bench:redlock")) {
-            report.problem(note);
-        } else {
-            remarks.push(note);
-        }
+    let (ours, others): (Vec<_>, Vec<_>) = left
+        .into_iter()
+        .partition(|key| key.contains("bench:redlock"));
+    report.left_behind("all cases", &ours);
+    if let Some(first) = others.first() {
+        println!("{} locks were left on a node, first: {first}", others.len());
     }
 }

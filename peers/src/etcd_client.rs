@@ -3,7 +3,7 @@
 
 use std::str::FromStr as _;
 
-use redlock_benches::Locks;
+use crate::client::Locks;
 use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};

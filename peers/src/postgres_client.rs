@@ -1,6 +1,6 @@
 //! Advisory locks of sessions. Each caller has a session of its own.
 
-use redlock_benches::Locks;
+use crate::client::Locks;
 use tokio_postgres::{Client, NoTls, Statement};
 
 /// As many as any case has in a process.

@@ -14,7 +14,7 @@ pub(crate) const TTL: Duration = Duration::from_secs(10);
 
 /// A key that is held.
 #[derive(Debug)]
-pub enum Held {
+pub(crate) enum Held {
     /// By ours.
     Ours(Lease),
     /// By `rslock`.
@@ -28,7 +28,7 @@ impl Contender {
     ///
     /// # Errors
     /// A text that says why the lock was not acquired.
-    pub async fn acquire(&self, turn: &Turn) -> Result<Held, String> {
+    pub(crate) async fn acquire(&self, turn: &Turn) -> Result<Held, String> {
         let (key, patience) = (turn.key.as_str(), turn.lock.patience());
         match self {
             Self::Ours(ours) => {
@@ -55,7 +55,7 @@ impl Contender {
 
 impl Held {
     /// Returns the number of the permit, zero without permits.
-    pub fn permit(&self) -> u16 {
+    pub(crate) fn permit(&self) -> u16 {
         match self {
             Self::Ours(lease) => lease.permit().unwrap_or_default(),
             _ => 0,
@@ -66,7 +66,7 @@ impl Held {
     ///
     /// # Errors
     /// A text that says what was wrong, as far as the implementation tells.
-    pub async fn release(self) -> Result<Unlocked, String> {
+    pub(crate) async fn release(self) -> Result<Unlocked, String> {
         match self {
             Self::Ours(lease) => ours::release(lease).await,
             Self::Rslock(manager, lock) => {
