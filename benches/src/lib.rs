@@ -45,6 +45,6 @@ pub use load::{PREFIX, keys_left};
 pub use pair::Pairing;
 pub use plan::{Mode, Plan};
 pub use report::{Named, Report};
-pub use stats::{millis, whole};
+pub use stats::{micros, millis, whole};
 pub use suite::Suite;
 pub use table::Table;

@@ -53,7 +53,7 @@ pub(crate) fn percentile(sorted: &[Duration], percent: usize) -> Duration {
 }
 
 /// In µs, as the tables show short times.
-pub(crate) fn micros(time: Duration) -> f64 {
+pub fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_benches::{
     Figures, Hold, Kind, Lock, Log, Mode, Named, PREFIX, Plan, Report, Turn, Window, in_turn,
-    keys_left, millis, now, whole,
+    keys_left, micros, millis, now, whole,
 };
 use redlock_interop_tests::{Answer, Program};
 use redlock_tests::{Nodes, Service};
@@ -74,22 +74,39 @@ struct Outcome {
     first_failure: Option<String>,
 }
 
-const FIGURES: [Named<Outcome>; 8] = [
-    ("pairs_per_second", |of| of.figures.per_second),
-    ("p50_us", |of| millis(of.figures.pair_p50) * 1e3),
-    ("p99_us", |of| millis(of.figures.pair_p99) * 1e3),
-    ("worst_us", |of| millis(of.figures.pair_worst) * 1e3),
-    ("hand_overs_per_second", |of| {
-        if of.is_one_lock {
-            of.figures.switches_per_second
-        } else {
-            f64::NAN
-        }
+/// The turn of a program that did not answer has no figures.
+type Turned = Option<Outcome>;
+
+fn value(of: &Turned, figure: fn(&Outcome) -> f64) -> f64 {
+    of.as_ref().map_or(f64::NAN, figure)
+}
+
+const FIGURES: [Named<Turned>; 8] = [
+    ("pairs_per_second", |of| {
+        value(of, |of| of.figures.per_second)
     }),
-    ("wait_p99_ms", |of| millis(of.figures.wait_p99)),
-    ("wait_worst_ms", |of| millis(of.figures.wait_worst)),
-    ("failures", |of| whole(of.figures.refused)),
+    ("p50_us", |of| value(of, |of| micros(of.figures.pair_p50))),
+    ("p99_us", |of| value(of, |of| micros(of.figures.pair_p99))),
+    ("worst_us", |of| {
+        value(of, |of| micros(of.figures.pair_worst))
+    }),
+    ("hand_overs_per_second", |of| value(of, hand_overs)),
+    ("wait_p99_ms", |of| {
+        value(of, |of| millis(of.figures.wait_p99))
+    }),
+    ("wait_worst_ms", |of| {
+        value(of, |of| millis(of.figures.wait_worst))
+    }),
+    ("failures", |of| value(of, |of| whole(of.figures.refused))),
 ];
+
+fn hand_overs(of: &Outcome) -> f64 {
+    if of.is_one_lock {
+        of.figures.switches_per_second
+    } else {
+        f64::NAN
+    }
+}
 
 /// Measures pairs of each system, side by side.
 pub(crate) fn peers(plan: &Plan, nodes: &Nodes, report: &mut Report) {
@@ -122,20 +139,26 @@ pub(crate) fn peers(plan: &Plan, nodes: &Nodes, report: &mut Report) {
     measure(plan, &KILLED, &mut seats, &servers, report);
 }
 
-/// A system with its programs. There are none if it is not measured, or if one did not answer.
+/// A system with its programs. There are none after one did not answer.
 struct Seat {
     system: &'static str,
+    is_installed: bool,
     programs: Vec<Program>,
 }
 
 impl Seat {
     fn start(plan: &Plan, system: &'static str, servers: &Servers<'_>) -> Self {
         let started: Result<_, _> = (0..2).map(|_| servers.client(system)).collect();
+        let is_installed = started.is_ok();
         let programs = started.unwrap_or_else(|why| {
             println!("not run: {system}: {why}");
             Vec::new()
         });
-        let mut seat = Self { system, programs };
+        let mut seat = Self {
+            system,
+            is_installed,
+            programs,
+        };
         seat.take_turn(&WARM_UP, Window::after(Duration::ZERO, plan.run / 2), START);
         seat
     }
@@ -208,7 +231,7 @@ fn log(process: usize, answer: Measured, is_own: bool) -> Log {
 /// Starts the programs again that were ended because they did not answer.
 fn start_again(plan: &Plan, seats: &mut [Seat], servers: &Servers<'_>) {
     for seat in seats {
-        if seat.programs.is_empty() && servers.client(seat.system).is_ok() {
+        if seat.programs.is_empty() && seat.is_installed {
             *seat = Seat::start(plan, seat.system, servers);
         }
     }
@@ -228,40 +251,41 @@ fn measure(
     } else {
         plan.run / 2
     };
-    let mut rounds: Vec<Vec<Outcome>> = seats.iter().map(|_| Vec::new()).collect();
+    let mut rounds: Vec<Vec<Turned>> = seats.iter().map(|_| Vec::new()).collect();
     for round in 0..plan.rounds {
         if case.name != FROZEN.name {
             start_again(plan, seats, servers);
         }
         for place in in_turn(seats.len(), round) {
             let window = Window::after(plan.warm_up + Duration::from_millis(2), run);
-            rounds[place].extend(seats[place].take_turn(case, window, PATIENCE));
+            rounds[place].push(seats[place].take_turn(case, window, PATIENCE));
         }
     }
     for (seat, rounds) in seats.iter().zip(&rounds) {
         let is_healthy = case.name != FROZEN.name && case.name != KILLED.name;
-        if is_healthy || !has_one_server(seat.system) {
-            note(plan, case, seat.system, rounds, report);
+        if seat.is_installed && (is_healthy || !has_one_server(seat.system)) {
+            note(case, seat.system, rounds, report);
         }
     }
 }
 
-fn note(plan: &Plan, case: &Case, system: &str, rounds: &[Outcome], report: &mut Report) {
+fn note(case: &Case, system: &str, rounds: &[Turned], report: &mut Report) {
     let who = format!("{}, {system}", case.name);
     let is_ours = system.starts_with("redlock");
-    let silent = plan.rounds - rounds.len();
-    if silent > 0 {
-        println!("{who}: no answer in {silent} rounds");
-    }
-    if is_ours && silent > 0 {
-        report.problem(format!("{who}: no answer"));
-    }
-    for Outcome {
-        figures,
-        first_failure,
-        ..
-    } in rounds
-    {
+    for outcome in rounds {
+        let Some(Outcome {
+            figures,
+            first_failure,
+            ..
+        }) = outcome
+        else {
+            if is_ours {
+                report.problem(format!("{who}: no answer"));
+            } else {
+                println!("{who}: no answer");
+            }
+            continue;
+        };
         report.count(figures.acquisitions);
         for problem in &figures.problems {
             report.problem(format!("{who}: {problem}"));
