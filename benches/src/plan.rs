@@ -1,4 +1,4 @@
-//! The length of each measurement, and the place of its results.
+//! The plan of a run: the lengths of measurements, and the place of the results.
 
 use std::path::PathBuf;
 use std::time::Duration;

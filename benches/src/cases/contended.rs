@@ -1,4 +1,4 @@
-//! One key that many want.
+//! One key for which many callers compete.
 
 use std::time::Duration;
 

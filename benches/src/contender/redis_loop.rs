@@ -1,4 +1,4 @@
-//! Redlock as one writes it by hand, with the `redis` crate and an afternoon.
+//! A simple Redlock, written directly with the `redis` crate.
 
 use std::fmt;
 use std::sync::Arc;

@@ -96,6 +96,13 @@ impl FairShare {
         self.began.is_some() && self.may_hand_over(true, now)
     }
 
+    /// Returns the end of the streak.
+    pub(super) fn streak_end(&self) -> Moment {
+        self.began
+            .unwrap_or_default()
+            .saturating_add(self.longest(self.handover_time))
+    }
+
     /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if another process
     /// was met a moment ago, or if the streak is spent. For a caller that comes again at once, a streak lasts for `HANDOVER_TIME` at least.
     pub(super) fn record_release(&mut self, is_followed: bool, now: Moment) {
@@ -129,7 +136,11 @@ impl FairShare {
 
     /// True if the streak has lasted for `handover_time`, or for some round trips, if these take longer.
     fn is_spent(&self, handover_time: Duration, now: Moment) -> bool {
-        self.lasted(now) >= handover_time.max(self.grant_time.saturating_mul(TRIPS))
+        self.lasted(now) >= self.longest(handover_time)
+    }
+
+    fn longest(&self, handover_time: Duration) -> Duration {
+        handover_time.max(self.grant_time.saturating_mul(TRIPS))
     }
 }
 

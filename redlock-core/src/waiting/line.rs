@@ -106,6 +106,8 @@ pub(super) struct LineState {
     pub(super) share: FairShare,
     /// True if the next attempt goes on with a permit that was released here.
     pub(super) is_in_streak: bool,
+    /// The end of a streak in which the next caller waits for a release here.
+    pub(super) quiet_until: Moment,
     /// The number of permits that callers have got in this line and hold.
     pub(super) permits_held: usize,
     /// The last attempt that the nodes refused since the lock was last acquired here.
@@ -220,9 +222,13 @@ impl LineState {
     pub(super) fn record_refusal(
         &mut self,
         refusal: &Arc<RefusedAttempt>,
+        now: Moment,
     ) -> Option<Arc<RefusedAttempt>> {
-        if self.is_empty() {
-            // All callers that could ask for it have left.
+        let is_later = |known: &Arc<RefusedAttempt>| {
+            known.window.started > refusal.window.started && known.is_settled(now)
+        };
+        // All callers that could ask for it have left, or have the final answer to a later attempt.
+        if self.is_empty() || self.refusal.as_ref().is_some_and(is_later) {
             return None;
         }
         let last = self.waiters.last_key_value();

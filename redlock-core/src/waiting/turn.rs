@@ -1,6 +1,7 @@
 //! The turn of a caller, from when it may talk to the nodes until its lease is over.
 
-use std::future::Future;
+use std::future::{Future, pending};
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,13 +83,13 @@ impl Turn {
     pub(crate) fn record_refusal(&self, refusal: &Arc<RefusedAttempt>) {
         // All of several permits may be held here.
         let is_held = refusal.is_held() && refusal.lock.protocol.permits().is_none();
-        let holder = refusal.holder();
+        let (holder, now) = (refusal.holder(), self.lines.context.now());
         let mut line = self.line.state.lock();
         if is_held && line.has(self.ticket.number) {
             line.share.record_others();
             self.record_rivals(&mut line, holder);
         }
-        let replaced = line.record_refusal(refusal);
+        let replaced = line.record_refusal(refusal, now);
         drop(line);
         drop(replaced);
     }
@@ -121,6 +122,16 @@ impl Turn {
         }
     }
 
+    /// Waits while the streak of this process may go on with the permit that it took last, until `last_attempt` at the
+    /// latest. The nodes would refuse an attempt, because they refused the one that began the streak.
+    pub(crate) async fn until_streak_goes_on(&self, last_attempt: Option<Moment>) {
+        let until = self.change(|line| mem::take(&mut line.quiet_until));
+        let until = last_attempt.map_or(until, |last| until.min(Some(last)));
+        if let Some(until) = until.filter(|it| *it > self.lines.context.now()) {
+            self.pause(until, pending()).await;
+        }
+    }
+
     /// Pauses until `until`, until `free` completes, or until an equal lock was released here. "Long pauses" in the
     /// documentation of the lines says why a pause may end earlier.
     pub(crate) async fn pause(&self, until: Moment, free: impl Future<Output = ()>) {
@@ -142,9 +153,16 @@ impl Turn {
         before(&*environment.clock, until, woken).await;
     }
 
+    /// Returns the time that the nodes took to grant the lock. It is bounded, because a future that is polled late looks
+    /// like slow nodes.
+    fn grant_time(&self, validity: &Validity) -> Duration {
+        let took = validity.granted_at.saturating_since(validity.attempt_began);
+        took.min(self.lines.context.node_timeout)
+    }
+
     /// Records that the lock was acquired with this validity. The lease keeps the turn.
     pub(crate) fn keep(self, validity: &Validity, token: &OwnerToken) -> Self {
-        let took = validity.granted_at.saturating_since(validity.attempt_began);
+        let took = self.grant_time(validity);
         let forgotten = self.change(|line| {
             line.deadline = validity.deadline;
             line.holder = Some(token.clone());
@@ -158,12 +176,15 @@ impl Turn {
     /// Records that the lock was acquired with this validity, and passes the turn on. A streak begins, unless the
     /// attempt `is_in_streak`.
     pub(crate) fn pass_on(self, validity: &Validity, is_in_streak: bool) {
-        let took = validity.granted_at.saturating_since(validity.attempt_began);
+        let took = self.grant_time(validity);
         let forgotten = self.change(|line| {
             if !is_in_streak {
                 line.share.forget();
             }
             line.share.record_acquired(validity.granted_at, took);
+            if is_in_streak && !line.is_in_streak {
+                line.quiet_until = line.share.streak_end();
+            }
             line.permits_held += 1;
             line.refusal.take()
         });
