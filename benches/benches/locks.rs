@@ -1,24 +1,30 @@
-//! The speed of lock and release without contention, compared with other implementations. See the library's docs.
+//! All groups but the renewal. See the library's docs.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use redlock_benches::{Group, Suite, frozen, uncontended};
-use redlock_tests::{NodeOptions, Nodes, RedisNode};
+use redlock_benches::{
+    Suite, compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_writer,
+    permits, shares, tuning, uncontended, work, wrapper,
+};
 
 fn main() -> ExitCode {
-    let mut suite = Suite::from_command_line(Path::new(env!("CARGO_TARGET_TMPDIR")));
-    if !suite.wants_any(&[Group::Uncontended, Group::Frozen]) {
+    if work() {
         return ExitCode::SUCCESS;
     }
-    let nodes: Nodes = (0..5)
-        .map(|_| RedisNode::start_blocking(NodeOptions::default()))
-        .collect();
-    suite.measure(Group::Uncontended, Some(&nodes), |plan, report| {
-        uncontended(plan, &nodes, &nodes.urls()[..3], report);
+    let mut suite = Suite::from_command_line(env!("CARGO_TARGET_TMPDIR"));
+    suite.measure("uncontended", 3, uncontended);
+    suite.measure("frozen", 5, frozen);
+    suite.measure("hot-key", 3, hot_key);
+    suite.measure("hot-key-processes", 3, hot_key_processes);
+    suite.measure("hand-over", 3, hand_over);
+    suite.measure("shares", 3, shares);
+    suite.measure("permits", 3, permits);
+    suite.measure("kinds", 3, kinds);
+    suite.measure("kinds-writer", 3, kinds_writer);
+    suite.measure("wrapper", 0, |plan, _, report| wrapper(plan, report));
+    suite.measure("compile-time", 0, |plan, _, report| {
+        compile_time(plan, report);
     });
-    suite.measure(Group::Frozen, Some(&nodes), |plan, report| {
-        frozen(plan, &nodes, report);
-    });
+    suite.measure("tuning", 3, tuning);
     suite.end()
 }

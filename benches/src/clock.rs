@@ -7,9 +7,10 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// A moment in ns on `CLOCK_MONOTONIC`. One host, one clock: moments that different processes wrote
 /// down may be compared.
-pub(crate) type Moment = u64;
+pub type Moment = u64;
 
-pub(crate) fn now() -> Moment {
+/// Returns this moment.
+pub fn now() -> Moment {
     nanos(duration(clock_gettime(ClockId::Monotonic)))
 }
 

@@ -9,14 +9,14 @@ use crate::contender::{Contender, Kind, RawLoop, Unlocked};
 use crate::stats::{percentile, whole};
 
 /// Every key of every run begins so.
-pub(crate) const PREFIX: &str = "bench:";
+pub const PREFIX: &str = "bench:";
 
 /// How long a straggler may take to arrive before its key counts as left.
 const STRAGGLE: Duration = Duration::from_secs(3);
 
 /// Callers, each with a key of its own, that lock and release one pair after the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub(crate) struct Load {
     /// How many at once.
     pub callers: usize,
     /// What precedes the measured part.
@@ -27,7 +27,7 @@ pub struct Load {
 
 /// What one run found.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Pairs that began in the measured part and succeeded.
     pub pairs: usize,
     /// The number of these pairs a second.
@@ -68,7 +68,7 @@ pub(crate) struct Calls {
 
 impl Load {
     /// Lets the callers loose on `contender`, and then looks at the nodes.
-    pub async fn run(&self, kind: Kind, contender: &Contender, nodes: &Nodes) -> Sample {
+    pub(crate) async fn run(&self, kind: Kind, contender: &Contender, nodes: &Nodes) -> Sample {
         let mut sample = self.drive(kind, contender).await;
         sample.look_behind(nodes).await;
         sample
@@ -98,7 +98,7 @@ impl Load {
 
     /// Lets the raw loop, which was connected for [`keys`](Self::keys), lock for all callers, on
     /// this thread. The nodes are still to be looked at.
-    pub fn drive_raw(&self, raw: &mut RawLoop) -> Sample {
+    pub(crate) fn drive_raw(&self, raw: &mut RawLoop) -> Sample {
         let begin = Instant::now() + self.warm_up;
         let end = begin + self.run;
         let mut calls = Calls::default();
@@ -125,7 +125,7 @@ impl Load {
     }
 
     /// The callers' keys.
-    pub fn keys(&self, who: &str) -> Vec<String> {
+    pub(crate) fn keys(&self, who: &str) -> Vec<String> {
         let key = |caller| format!("{PREFIX}{who}:{caller}");
         (0..self.callers).map(key).collect()
     }
@@ -145,13 +145,13 @@ async fn again_and_again(contender: Contender, key: String, window: Window) -> C
 
 impl Sample {
     /// Notes the keys that are still on a node.
-    pub async fn look_behind(&mut self, nodes: &Nodes) {
+    pub(crate) async fn look_behind(&mut self, nodes: &Nodes) {
         self.left_behind = keys_left(nodes).await;
     }
 }
 
 /// The benchmark's keys that are still on a node that runs, once the stragglers have had time.
-pub(crate) async fn keys_left(nodes: &Nodes) -> Vec<String> {
+pub async fn keys_left(nodes: &Nodes) -> Vec<String> {
     let deadline = Instant::now() + STRAGGLE;
     loop {
         let mut left = nodes.all_keys();

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::group::Group;
-
 /// How thorough a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -14,17 +12,6 @@ pub enum Mode {
     Short,
     /// For figures that are to be quoted.
     Full,
-}
-
-impl Mode {
-    /// As the results name it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Smoke => "smoke",
-            Self::Short => "short",
-            Self::Full => "full",
-        }
-    }
 }
 
 /// What a run does, and for how long.
@@ -42,44 +29,38 @@ pub struct Plan {
     pub held: Duration,
     /// The measured part of one turn of four processes.
     pub shares: Duration,
-    /// What precedes each of them unmeasured.
+    /// The time before each of them, which is not measured.
     pub warm_up: Duration,
-    /// For how long leases are watched that renew themselves.
+    /// How long leases are watched that renew themselves.
     pub renewal: Duration,
     /// How long our nodes try to connect to a server that accepts and says nothing.
     pub connect_timeout: Duration,
-    /// Whether only the retry delays of `rslock` are to be compared.
-    pub tunes: bool,
-    /// Where the results go, if the command line says so.
+    /// The folder for generated programs and for results that are not kept.
+    pub scratch: PathBuf,
+    /// The folder of the results, if the command line names one.
     pub results: Option<PathBuf>,
     /// Only the groups whose name contains this.
     filter: Option<String>,
 }
 
 impl Plan {
-    /// The plan that the command line and `REDLOCK_BENCH` ask for.
+    /// Returns the plan that the command line asks for.
     pub fn from_command_line() -> Self {
-        let is_short = std::env::var("REDLOCK_BENCH").is_ok_and(|value| value == "short");
-        Self::from_arguments(std::env::args().skip(1), is_short)
+        Self::from_arguments(std::env::args().skip(1))
     }
 
-    fn from_arguments(arguments: impl Iterator<Item = String>, is_short: bool) -> Self {
-        let mut arguments = arguments.peekable();
-        let (mut is_bench, mut is_test, mut is_short) = (false, false, is_short);
-        let (mut tunes, mut results, mut filter) = (false, None, None);
+    fn from_arguments(mut arguments: impl Iterator<Item = String>) -> Self {
+        let [mut is_bench, mut is_test, mut is_short] = [false; 3];
+        let (mut results, mut filter) = (None, None);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--bench" => is_bench = true,
                 "--test" => is_test = true,
                 "--short" => is_short = true,
-                "--tune" => tunes = true,
-                "--results" => results = arguments.next(),
-                text => match text.strip_prefix("--results=") {
-                    Some(directory) => results = Some(directory.to_owned()),
-                    None if !text.starts_with('-') => filter = Some(argument),
-                    // What `cargo test` passes on to all binaries alike.
-                    None => {}
-                },
+                "--results" => results = arguments.next().map(PathBuf::from),
+                // Cargo passes other options to all binaries.
+                option if option.starts_with('-') => {}
+                _ => filter = Some(argument),
             }
         }
         let mode = match (is_bench && !is_test, is_short) {
@@ -88,15 +69,13 @@ impl Plan {
             (true, false) => Mode::Full,
         };
         Self {
-            tunes,
-            results: results.map(PathBuf::from),
+            results,
             filter,
             ..Self::for_mode(mode)
         }
     }
 
-    /// The plan of a mode, with all groups.
-    pub fn for_mode(mode: Mode) -> Self {
+    fn for_mode(mode: Mode) -> Self {
         // A short run has as many rounds as a full one: the machine's moods last for seconds, and
         // many short turns meet each of them with every contender.
         let [run, hot, held, shares, warm_up, renewal, connect_timeout] = match mode {
@@ -115,31 +94,27 @@ impl Plan {
             warm_up,
             renewal,
             connect_timeout,
-            tunes: false,
+            scratch: PathBuf::new(),
             results: None,
             filter: None,
         }
     }
 
-    /// How many rounds there are in `group`.
-    pub fn rounds_of(&self, group: Group) -> usize {
-        match group {
-            Group::Renewal => 1,
-            // Shares are measured for seconds. A time of the processor hardly differs between rounds, and a round
-            // takes a minute of it.
-            Group::Shares | Group::CompileTime => self.rounds.min(3),
-            Group::Permits if self.mode == Mode::Short => self.rounds.min(3),
-            _ => self.rounds,
+    /// Returns this plan with at most `rounds` rounds.
+    #[must_use]
+    pub fn at_most(&self, rounds: usize) -> Self {
+        Self {
+            rounds: self.rounds.min(rounds),
+            ..self.clone()
         }
     }
 
-    /// Whether `group` is to run.
-    pub fn wants(&self, group: Group) -> bool {
-        self.tunes == (group == Group::Tuning)
-            && self
-                .filter
-                .as_deref()
-                .is_none_or(|filter| group.name().contains(filter))
+    /// True if `group` is to run. The tuning of `rslock` runs only if it is named.
+    pub fn wants(&self, group: &str) -> bool {
+        match &self.filter {
+            Some(filter) => group.contains(filter.as_str()),
+            None => group != "tuning",
+        }
     }
 }
 
@@ -147,39 +122,21 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn plan(line: &str, is_short: bool) -> Plan {
-        Plan::from_arguments(line.split_whitespace().map(str::to_owned), is_short)
+    fn plan(line: &str) -> Plan {
+        Plan::from_arguments(line.split_whitespace().map(str::to_owned))
     }
 
     #[test]
     fn only_cargo_bench_measures() {
-        assert_eq!(plan("", true).mode, Mode::Smoke);
-        assert_eq!(plan("--test --bench", false).mode, Mode::Smoke);
-        assert_eq!(plan("--bench", false).mode, Mode::Full);
-        assert_eq!(plan("--short --bench", false).mode, Mode::Short);
-        assert_eq!(plan("--bench", true).mode, Mode::Short);
+        let modes =
+            ["", "--test --bench", "--bench", "--short --bench"].map(|line| plan(line).mode);
+        assert_eq!(modes, [Mode::Smoke, Mode::Smoke, Mode::Full, Mode::Short]);
     }
 
     #[test]
-    fn a_filter_picks_groups() {
-        let plan = plan("frozen --bench", false);
-        assert!(plan.wants(Group::Frozen) && !plan.wants(Group::Uncontended));
-        assert!(Plan::for_mode(Mode::Full).wants(Group::Frozen));
-    }
-
-    #[test]
-    fn tuning_is_on_request_and_then_alone() {
-        assert!(!plan("--bench", false).wants(Group::Tuning));
-        let tuning = plan("--tune --bench", false);
-        assert!(tuning.wants(Group::Tuning) && !tuning.wants(Group::HotKey));
-    }
-
-    #[test]
-    fn the_directory_of_the_results_is_no_filter() {
-        for line in ["--results /tmp/r --bench", "--results=/tmp/r --bench"] {
-            let plan = plan(line, false);
-            assert_eq!(plan.results.as_deref(), Some("/tmp/r".as_ref()));
-            assert!(plan.wants(Group::Frozen));
-        }
+    fn a_filter_picks_groups_and_the_folder_is_none() {
+        let plan = plan("frozen --results /tmp/r --bench");
+        assert!(plan.wants("frozen") && !plan.wants("uncontended"));
+        assert_eq!(plan.results.as_deref(), Some("/tmp/r".as_ref()));
     }
 }

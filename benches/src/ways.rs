@@ -14,7 +14,7 @@ const TTL: Duration = Duration::from_secs(60);
 
 /// How a body gets its lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// `#[redlock]`.
     Attribute,
     /// `lock(…).acquire()`, the body, `release()`: the lock taken by hand.
@@ -27,10 +27,10 @@ pub enum Way {
 
 impl Way {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 4] = [Self::Attribute, Self::ByHand, Self::Run, Self::Core];
+    pub(crate) const ALL: [Self; 4] = [Self::Attribute, Self::ByHand, Self::Run, Self::Core];
 
     /// As the tables name it.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Attribute => "#[redlock]",
             Self::ByHand => "by hand",
@@ -42,7 +42,7 @@ impl Way {
 
 /// What runs under the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
+pub(crate) enum Body {
     /// Nothing to speak of.
     Trivial,
     /// Yields to the executor once.
@@ -51,10 +51,10 @@ pub enum Body {
 
 impl Body {
     /// Both.
-    pub const ALL: [Self; 2] = [Self::Trivial, Self::AwaitsOnce];
+    pub(crate) const ALL: [Self; 2] = [Self::Trivial, Self::AwaitsOnce];
 
     /// As the tables name it.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Trivial => "trivial body",
             Self::AwaitsOnce => "body that awaits once",
@@ -63,7 +63,7 @@ impl Body {
 }
 
 /// The in-process nodes of each way.
-pub struct Grounds {
+pub(crate) struct Grounds {
     redlock: Redlock,
     core: Core,
     /// The nodes' names in the registry.
@@ -87,7 +87,7 @@ struct Core {
 
 impl Grounds {
     /// Starts a registry over `nodes` pools, and a client over as many nodes.
-    pub async fn prepare(nodes: usize) -> Self {
+    pub(crate) async fn prepare(nodes: usize) -> Self {
         let pools: Vec<String> = (0..nodes).map(|node| format!("node-{node}")).collect();
         let config = pools.iter().fold(Config::new(), |config, pool| {
             config.pool(pool, format!("memory://{pool}"))
@@ -117,19 +117,21 @@ impl Grounds {
     ///
     /// # Panics
     /// If a call is not locked.
-    pub fn calls(&self, way: Way, body: Body, count: u64) -> impl Future<Output = ()> + use<> {
+    pub(crate) fn calls(
+        &self,
+        way: Way,
+        body: Body,
+        count: u64,
+    ) -> impl Future<Output = ()> + use<> {
         let registry = self.redlock.registry().clone();
         let core = self.core.clone();
         let calls = async move {
             for id in 0..count {
-                let outcome = match (way, body) {
-                    (Way::Attribute, Body::Trivial) => attribute(id).await,
-                    (Way::Attribute, Body::AwaitsOnce) => attribute_awaiting(id).await,
-                    (Way::ByHand, Body::Trivial) => by_hand(id).await,
-                    (Way::ByHand, Body::AwaitsOnce) => by_hand_awaiting(id).await,
-                    (Way::Run, Body::Trivial) => run(id).await,
-                    (Way::Run, Body::AwaitsOnce) => run_awaiting(id).await,
-                    (Way::Core, body) => Ok(core.call(id, body).await),
+                let outcome = match way {
+                    Way::Attribute => attribute(id, body).await,
+                    Way::ByHand => by_hand(id, body).await,
+                    Way::Run => run(id, body).await,
+                    Way::Core => Ok(core.call(id, body).await),
                 };
                 assert_eq!(outcome.expect("nobody else wants the lock"), id);
             }
@@ -138,7 +140,7 @@ impl Grounds {
     }
 
     /// Keys that are still on a node.
-    pub fn left_behind(&self) -> Vec<String> {
+    pub(crate) fn left_behind(&self) -> Vec<String> {
         let registry = self.redlock.registry();
         let pools = self
             .pools
@@ -156,43 +158,28 @@ impl Grounds {
 }
 
 #[redlock(resource = "order:{id}", ttl = 60_000)]
-async fn attribute(id: u64) -> Result<u64, LockError> {
-    Ok(black_box(id))
+async fn attribute(id: u64, body: Body) -> Result<u64, LockError> {
+    Ok(body.run(id).await)
 }
 
-#[redlock(resource = "order:{id}", ttl = 60_000)]
-async fn attribute_awaiting(id: u64) -> Result<u64, LockError> {
-    tokio::task::yield_now().await;
-    Ok(black_box(id))
-}
-
-async fn by_hand(id: u64) -> Result<u64, LockError> {
+async fn by_hand(id: u64, body: Body) -> Result<u64, LockError> {
     let lease = lock(format!("order:{id}")).ttl(TTL).acquire().await?;
-    let id = black_box(id);
+    let id = body.run(id).await;
     lease.release().await;
     Ok(id)
 }
 
-async fn by_hand_awaiting(id: u64) -> Result<u64, LockError> {
-    let lease = lock(format!("order:{id}")).ttl(TTL).acquire().await?;
-    tokio::task::yield_now().await;
-    let id = black_box(id);
-    lease.release().await;
-    Ok(id)
+async fn run(id: u64, body: Body) -> Result<u64, LockError> {
+    lock(format!("order:{id}")).ttl(TTL).run(body.run(id)).await
 }
 
-async fn run(id: u64) -> Result<u64, LockError> {
-    let lock = lock(format!("order:{id}")).ttl(TTL);
-    lock.run(async move { black_box(id) }).await
-}
-
-async fn run_awaiting(id: u64) -> Result<u64, LockError> {
-    let lock = lock(format!("order:{id}")).ttl(TTL);
-    let body = async move {
-        tokio::task::yield_now().await;
+impl Body {
+    async fn run(self, id: u64) -> u64 {
+        if self == Self::AwaitsOnce {
+            tokio::task::yield_now().await;
+        }
         black_box(id)
-    };
-    lock.run(body).await
+    }
 }
 
 impl Core {
@@ -200,10 +187,7 @@ impl Core {
         let request = Request::new(format!("order:{id}")).ttl(TTL);
         let lease = self.client.acquire(&self.nodes, &request).await;
         let lease = lease.expect("nobody else wants the lock");
-        if body == Body::AwaitsOnce {
-            tokio::task::yield_now().await;
-        }
-        let id = black_box(id);
+        let id = body.run(id).await;
         lease.release().await;
         id
     }

@@ -45,7 +45,7 @@ async fn main() {
     let mut table = Table::new(columns);
     for count in counts {
         for released in [0, 4] {
-            table.row(&row(count, released).await);
+            table.row(row(count, released).await);
         }
     }
     println!("{table}");

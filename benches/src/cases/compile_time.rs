@@ -7,13 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::clock::cpu_time_of_children;
-use crate::contender::in_turn;
-use crate::group::Group;
+use crate::contender::rounds;
 use crate::plan::{Mode, Plan};
-use crate::report::Bound::AtMost;
-use crate::report::Report;
-use crate::stats::{Spread, whole};
-use crate::table::Table;
+use crate::report::{Named, Report};
+use crate::stats::whole;
 
 const FUNCTIONS: usize = 300;
 
@@ -30,78 +27,43 @@ const PROGRAMS: [(&str, &str); 3] = [
     ),
 ];
 
-/// A command of cargo's, its name in the results, and the directory below the target directory that it compiles into.
-const COMMANDS: [(&str, &[&str], &str); 3] = [
-    ("check", &["check"], "debug"),
-    ("dev", &["build"], "debug"),
-    ("release", &["build", "--release"], "release"),
+/// A command of cargo's, and the directory below the target directory that it compiles into.
+const COMMANDS: [(&[&str], &str); 3] = [
+    (&["check"], "debug"),
+    (&["build"], "debug"),
+    (&["build", "--release"], "release"),
 ];
 
-/// What may be taken, times `#[tracing::instrument]`.
-const MOST: f64 = 1.0;
+/// The figures of a program, in the order of [`COMMANDS`], and its size.
+const FIGURES: [Named<[f64; 4]>; 4] = [
+    ("check_cpu_s", |of| of[0]),
+    ("dev_cpu_s", |of| of[1]),
+    ("release_cpu_s", |of| of[2]),
+    ("release_bytes", |of| of[3]),
+];
 
-/// Compiles each program in each way below `directory`, and takes the time of the processor in user
+/// Compiles each program in each way below the scratch folder, and takes the time of the processor in user
 /// mode, as the clock on the wall tells what else the machine does. Dependencies are compiled before.
-pub fn compile_time(plan: &Plan, directory: &Path, report: &mut Report) {
-    let workspace = Workspace::generate(directory.join("compile-time"));
+pub fn compile_time(plan: &Plan, report: &mut Report) {
+    let workspace = Workspace::generate(plan.scratch.join("compile-time"));
     if plan.mode == Mode::Smoke {
         // Nothing is compiled: that takes minutes the first time.
         workspace.cargo(&["metadata", "--format-version", "1", "--quiet"]);
         return;
     }
-    for (_, command, _) in COMMANDS {
+    for (command, _) in COMMANDS {
         workspace.cargo(&[command, &["--quiet", "--workspace"]].concat());
     }
-    let mut times = [const { [const { Vec::new() }; PROGRAMS.len()] }; COMMANDS.len()];
-    for round in 0..plan.rounds_of(Group::CompileTime) {
-        for (times, (_, command, profile)) in times.iter_mut().zip(COMMANDS) {
-            for place in in_turn(PROGRAMS.len(), round) {
-                let (program, _) = PROGRAMS[place];
-                times[place].push(workspace.time(program, command, profile));
-                report.count(FUNCTIONS);
-            }
-        }
+    let all = rounds(plan.rounds.min(3), PROGRAMS.len(), |place| {
+        let program = PROGRAMS[place].0;
+        let [check, dev, release] =
+            COMMANDS.map(|(command, profile)| workspace.time(program, command, profile));
+        report.count(FUNCTIONS);
+        [check, dev, release, workspace.size(program)]
+    });
+    for ((program, _), rounds) in PROGRAMS.iter().zip(&all) {
+        report.add("300 functions", program, &FIGURES, rounds);
     }
-    let sizes = PROGRAMS.map(|(program, _)| workspace.size(program));
-    print(&times, sizes, report);
-}
-
-fn print(
-    times: &[[Vec<f64>; PROGRAMS.len()]; COMMANDS.len()],
-    sizes: [f64; PROGRAMS.len()],
-    report: &mut Report,
-) {
-    let case = format!("{FUNCTIONS} functions");
-    let mut table = Table::new([
-        &case,
-        "check, cpu s",
-        "dev build, cpu s",
-        "release build, cpu s",
-        "release × instrument",
-        "released program, KB",
-    ]);
-    for (place, (program, _)) in PROGRAMS.iter().enumerate() {
-        let [check, dev, release] = [0, 1, 2].map(|command| &times[command][place]);
-        let median = |rounds: &[f64]| format!("{:.1}", Spread::of(rounds.iter().copied()).median);
-        table.row(&[
-            (*program).to_owned(),
-            median(check),
-            median(dev),
-            median(release),
-            Spread::of_ratios(release, &times[2][1]).to_string(),
-            format!("{:.0}", sizes[place] / 1e3),
-        ]);
-        for ((name, ..), rounds) in COMMANDS.iter().zip([check, dev, release]) {
-            report.figure(&case, program, &format!("{name}_cpu_s"), rounds);
-        }
-        report.figure(&case, program, "release_bytes", &[sizes[place]]);
-    }
-    for ((name, ..), [_, instrument, redlock]) in COMMANDS.iter().zip(times) {
-        let ratio = Spread::of_ratios(redlock, instrument).median;
-        let what = format!("{name}, #[redlock] × #[tracing::instrument]");
-        report.line(&mut table, &case, &what, AtMost(MOST), ratio);
-    }
-    report.table(table);
 }
 
 /// The generated programs, in a workspace of their own.

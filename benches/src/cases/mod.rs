@@ -4,23 +4,34 @@ mod compile_time;
 mod contended;
 mod frozen;
 mod kinds;
-mod peers;
 mod renewal;
 mod uncontended;
 mod wrapper;
+mod writer;
+
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
 pub use compile_time::compile_time;
 pub use contended::{hand_over, hot_key, hot_key_processes, permits, shares, tuning};
 pub use frozen::frozen;
-pub use kinds::{kinds, kinds_writer};
-pub use peers::peers;
+pub use kinds::kinds;
 pub use renewal::renewal;
 pub use uncontended::uncontended;
 pub use wrapper::wrapper;
+pub use writer::kinds_writer;
 
-/// Which runtime of tokio's.
+/// How long our nodes try to connect if all servers answer.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Returns `1 caller`, `16 callers`.
+fn case(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// A kind of tokio's runtime.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flavor {
     MultiThread,

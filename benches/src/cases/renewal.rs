@@ -6,30 +6,27 @@ use redlock_core::request::MaxHold;
 use redlock_core::{Lease, Request};
 use redlock_tests::Nodes;
 
-use super::{Flavor, runtime};
+use super::{CONNECT_TIMEOUT, Flavor, runtime};
 use crate::clock::cpu_time;
 use crate::contender::{Kind, Ours};
 use crate::load::keys_left;
 use crate::plan::{Mode, Plan};
-use crate::report::Bound::AtMost;
-use crate::report::Report;
+use crate::report::{Named, Report};
 use crate::stats::whole;
-use crate::table::Table;
 
 /// A third of what remains of it without the drift is 9.9 s.
 const TTL: Duration = Duration::from_secs(30);
 
-/// What all of them together may take of one core.
-const MOST_PERCENT: f64 = 5.0;
+/// The figures of all leases, in the order of the array.
+const FIGURES: [Named<[f64; 4]>; 4] = [
+    ("bytes_a_lease", |of| of[0]),
+    ("percent_of_a_core", |of| of[1]),
+    ("lost", |of| of[2]),
+    ("least_validity_s", |of| of[3]),
+];
 
-/// Counts memory with `live`, which says how many bytes are allocated.
-pub fn renewal(
-    plan: &Plan,
-    nodes: &Nodes,
-    urls: &[String],
-    live: fn() -> usize,
-    report: &mut Report,
-) {
+/// Measures the leases. `live` returns how many bytes are allocated.
+pub fn renewal(plan: &Plan, nodes: &Nodes, live: fn() -> usize, report: &mut Report) {
     let count = if plan.mode == Mode::Smoke {
         100
     } else {
@@ -37,7 +34,7 @@ pub fn renewal(
     };
     let runtime = runtime(Flavor::MultiThread);
     runtime.block_on(async {
-        let ours = Ours::connect(urls, Duration::from_secs(1)).await;
+        let ours = Ours::connect(&nodes.urls(), CONNECT_TIMEOUT).await;
         // Once before, so that what grows once has grown.
         drop(held(&ours, count).await);
         keys_left(nodes).await;
@@ -55,40 +52,9 @@ pub fn renewal(
             .min()
             .unwrap_or_default();
         let case = format!("{count} leases, each renewed every 10 s");
-        let percent = taken * 100.0;
-        let mut table = Table::new([
-            &case,
-            "bytes a lease",
-            "% of a core",
-            "lost",
-            "least validity s",
-            "watched s",
-        ]);
-        table.row(&[
-            Kind::Ours.name().to_owned(),
-            format!("{bytes:.0}"),
-            format!("{percent:.2}"),
-            lost.to_string(),
-            format!("{:.1}", least.as_secs_f64()),
-            plan.renewal.as_secs().to_string(),
-        ]);
+        let figures = [bytes, taken * 100.0, whole(lost), least.as_secs_f64()];
         report.count(count);
-        for (figure, value) in [
-            ("bytes_a_lease", bytes),
-            ("percent_of_a_core", percent),
-            ("lost", whole(lost)),
-            ("least_validity_s", least.as_secs_f64()),
-        ] {
-            report.figure(&case, Kind::Ours.name(), figure, &[value]);
-        }
-        report.line(
-            &mut table,
-            &case,
-            "% of a core",
-            AtMost(MOST_PERCENT),
-            percent,
-        );
-        report.table(table);
+        report.add(&case, Kind::Ours.name(), &FIGURES, &[figures]);
         if lost > 0 {
             report.problem(format!("{case}: {lost} were lost"));
         }

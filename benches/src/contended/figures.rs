@@ -6,38 +6,50 @@ use std::time::Duration;
 use super::{Hold, Log, Turn, overlap};
 use crate::stats::{percentile, whole};
 
-/// One contender's turn.
+/// The figures of one contender's turn.
 #[derive(Clone, Debug)]
-pub(crate) struct Figures {
-    pub(crate) acquisitions: usize,
-    pub(crate) per_second: f64,
+pub struct Figures {
+    /// Acquisitions within the turn.
+    pub acquisitions: usize,
+    /// Their number in a second.
+    pub per_second: f64,
+    /// From a question to the end of the release, of half of the acquisitions.
+    pub pair_p50: Duration,
+    /// The same of 99 of 100.
+    pub pair_p99: Duration,
+    /// The longest of these times.
+    pub pair_worst: Duration,
     /// How often in a second the key went to another task.
-    pub(crate) switches_per_second: f64,
-    /// What the worst task got, by what the best one got.
-    pub(crate) worst_to_best_task: f64,
-    pub(crate) worst_to_best_process: f64,
-    /// The acquisitions of each process.
-    pub(crate) of_each: Vec<usize>,
+    pub switches_per_second: f64,
+    /// The acquisitions of the worst task, by those of the best one.
+    pub worst_to_best_task: f64,
+    /// The same of processes.
+    pub worst_to_best_process: f64,
     /// The least that a process had of its part of the permits: an equal part, or a permit for each of its tasks if
     /// that is less.
-    pub(crate) least_part: f64,
+    pub least_part: f64,
     /// The longest time for which a permit was free while a task waited.
-    pub(crate) longest_idle: Duration,
+    pub longest_idle: Duration,
     /// The most tasks that had the key, or a permit, at once.
-    pub(crate) most_at_once: usize,
-    pub(crate) wait_p50: Duration,
-    pub(crate) wait_p99: Duration,
-    pub(crate) wait_worst: Duration,
+    pub most_at_once: usize,
+    /// From a question to its acquisition, of half of them.
+    pub wait_p50: Duration,
+    /// The same of 99 of 100.
+    pub wait_p99: Duration,
+    /// The longest wait.
+    pub wait_worst: Duration,
     /// How often the key went to another process, by the acquisitions.
-    pub(crate) handed_over: f64,
+    pub handed_over: f64,
     /// From the call of a release to when another process, which was waiting then, had the key.
-    pub(crate) hand_overs: Vec<Duration>,
-    /// What the nodes served, all together, by the acquisitions.
-    pub(crate) commands_an_acquisition: f64,
-    pub(crate) refused: usize,
-    pub(crate) unconfirmed: usize,
-    /// What no turn may have.
-    pub(crate) problems: Vec<String>,
+    pub hand_overs: Vec<Duration>,
+    /// The commands that the nodes served, all together, by the acquisitions.
+    pub commands_an_acquisition: f64,
+    /// Acquisitions that were given up.
+    pub refused: usize,
+    /// Releases that were not confirmed in time.
+    pub unconfirmed: usize,
+    /// Everything that no turn may have.
+    pub problems: Vec<String>,
 }
 
 /// A hold, with the process that had it.
@@ -54,8 +66,8 @@ impl AsRef<Hold> for Entry {
 }
 
 impl Figures {
-    /// From the logs of all processes, merged, and the number of commands that the nodes served.
-    pub(crate) fn of(turn: &Turn, logs: &[Log], served: usize) -> Self {
+    /// Merges the logs of all processes. `served` is the number of commands that the nodes served.
+    pub fn of(turn: &Turn, logs: &[Log], served: usize) -> Self {
         let mut entries = Vec::new();
         for (process, log) in logs.iter().enumerate() {
             entries.extend(log.holds.iter().map(|&hold| Entry { process, hold }));
@@ -74,6 +86,11 @@ impl Figures {
             .map(|entry| Duration::from_nanos(entry.hold.acquired - entry.hold.asked))
             .collect();
         waits.sort_unstable();
+        let mut pairs: Vec<Duration> = measured
+            .iter()
+            .map(|entry| Duration::from_nanos(entry.hold.released - entry.hold.asked))
+            .collect();
+        pairs.sort_unstable();
         let seconds = turn.window.length().as_secs_f64();
         let who = |entry: &Entry| (entry.process, entry.hold.task);
         let crowds = turn.crowds.iter().enumerate();
@@ -83,11 +100,13 @@ impl Figures {
         Self {
             acquisitions: measured.len(),
             per_second: whole(measured.len()) / seconds,
+            pair_p50: percentile(&pairs, 50),
+            pair_p99: percentile(&pairs, 99),
+            pair_worst: percentile(&pairs, 100),
             switches_per_second: whole(changes(&measured, who)) / seconds,
             worst_to_best_task: worst_to_best(&counts(&measured, tasks, who)),
             worst_to_best_process: worst_to_best(&of_each),
             least_part: least_part(turn, &of_each),
-            of_each,
             longest_idle: longest_idle(&entries, turn),
             most_at_once: most_at_once(&entries),
             wait_p50: percentile(&waits, 50),
@@ -250,6 +269,7 @@ mod tests {
             asked: asked * MS,
             acquired: acquired * MS,
             releasing: releasing * MS,
+            released: releasing * MS,
         };
         let log = |holds: &Vec<(usize, u64, u64, u64)>| Log {
             holds: holds.iter().map(hold).collect(),
@@ -311,7 +331,6 @@ mod tests {
         assert!(figures.problems.is_empty());
         assert_eq!(figures.most_at_once, 2);
         assert_eq!(figures.longest_idle, Duration::from_millis(9));
-        assert_eq!(figures.of_each, [3, 2]);
         assert!((figures.least_part - 0.8).abs() < 1e-9);
     }
 

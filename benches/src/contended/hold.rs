@@ -7,28 +7,34 @@ use crate::clock::Moment;
 /// One holder's time: from when its acquisition had returned until its release was called. So two
 /// that overlap here did overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Hold {
-    pub(crate) task: usize,
+pub struct Hold {
+    /// The number of its task in the process.
+    pub task: usize,
     /// The permit that it had, zero without permits.
-    pub(crate) permit: u16,
+    pub permit: u16,
     /// When it asked for the key.
-    pub(crate) asked: Moment,
-    pub(crate) acquired: Moment,
-    pub(crate) releasing: Moment,
+    pub asked: Moment,
+    /// When its acquisition had returned.
+    pub acquired: Moment,
+    /// When it called the release.
+    pub releasing: Moment,
+    /// When the release had returned.
+    pub released: Moment,
 }
 
-/// What the tasks of one process did in a turn.
+/// Everything that the tasks of one process did in a turn.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Log {
-    pub(crate) holds: Vec<Hold>,
+pub struct Log {
+    /// The holds, task by task.
+    pub holds: Vec<Hold>,
     /// Releases that were not confirmed in time.
-    pub(crate) unconfirmed: usize,
+    pub unconfirmed: usize,
     /// Acquisitions that were given up.
-    pub(crate) refused: usize,
+    pub refused: usize,
     /// Releases that went wrong.
-    pub(crate) failures: usize,
-    /// What the first refusal or failure said.
-    pub(crate) first_error: Option<String>,
+    pub failures: usize,
+    /// The text of the first refusal or failure.
+    pub first_error: Option<String>,
 }
 
 impl Log {
@@ -75,6 +81,7 @@ mod tests {
             asked: 0,
             acquired,
             releasing,
+            released: releasing,
         }
     }
 

@@ -7,26 +7,34 @@ mod hold;
 mod worker;
 
 pub(crate) use crew::{Crew, Worker};
-pub(crate) use figures::Figures;
+pub use figures::Figures;
 pub(crate) use hammer::hammer;
-pub(crate) use hold::{Hold, Log, overlap};
+pub use hammer::keep;
+pub(crate) use hold::overlap;
+pub use hold::{Hold, Log};
 pub use worker::work;
 
 use std::time::Duration;
 
+use redlock_core::request::Kind as LockKind;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Moment, nanos, now};
 use crate::contender::Kind;
 
-/// The lock that the tasks of a turn want.
+/// The lock that the tasks of a turn want. All but the plain one are for ours alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Lock {
+pub enum Lock {
+    /// The plain lock.
     Plain,
-    /// One of this number of permits: only ours can.
+    /// One of this number of permits.
     Permit(u16),
-    /// Each task reads, from another moment on: only ours can.
+    /// Each task reads, from another moment on.
     Read,
+    /// Each task writes among readers, at random moments.
+    Write,
+    /// The same with the plain lock.
+    PlainWrite,
 }
 
 impl Lock {
@@ -34,37 +42,62 @@ impl Lock {
     pub(crate) fn permits(self) -> usize {
         match self {
             Self::Permit(count) => count.into(),
-            Self::Plain | Self::Read => 1,
+            _ => 1,
         }
+    }
+
+    pub(crate) fn kind(self) -> LockKind {
+        match self {
+            Self::Plain | Self::PlainWrite => LockKind::Plain,
+            Self::Permit(count) => LockKind::Permits(count),
+            Self::Read => LockKind::Read,
+            Self::Write => LockKind::Write,
+        }
+    }
+
+    /// Returns how long a caller tries.
+    pub(crate) fn patience(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Plain | Self::Read => 30,
+            Self::Permit(_) => 5,
+            Self::Write | Self::PlainWrite => 1,
+        })
     }
 }
 
 /// One turn of one contender, as a process gets to know it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Turn {
-    pub(crate) kind: Kind,
-    pub(crate) key: String,
-    pub(crate) lock: Lock,
+pub struct Turn {
+    /// The contender.
+    pub kind: Kind,
+    /// The name of the lock.
+    pub key: String,
+    /// The lock.
+    pub lock: Lock,
     /// The number of tasks of each process.
-    pub(crate) crowds: Vec<usize>,
+    pub crowds: Vec<usize>,
     /// How long the key is held; zero is long enough for others to be scheduled in between.
-    pub(crate) hold: Duration,
-    /// How long a task waits behind a release before it asks again.
-    pub(crate) pause: Duration,
+    pub hold: Duration,
+    /// How long a task waits after a release before it asks again.
+    pub pause: Duration,
     /// The retry delay of contenders that poll.
-    pub(crate) retry_delay: Duration,
-    pub(crate) window: Window,
+    pub retry_delay: Duration,
+    /// The measured part.
+    pub window: Window,
 }
 
 /// The measured part of a turn.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Window {
-    pub(crate) begin: Moment,
-    pub(crate) end: Moment,
+pub struct Window {
+    /// Its first moment.
+    pub begin: Moment,
+    /// The moment after its last one.
+    pub end: Moment,
 }
 
 impl Window {
-    pub(crate) fn after(warm_up: Duration, run: Duration) -> Self {
+    /// Returns the window of this length, after the time to warm up.
+    pub fn after(warm_up: Duration, run: Duration) -> Self {
         let begin = now() + nanos(warm_up);
         Self {
             begin,

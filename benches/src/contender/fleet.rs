@@ -4,11 +4,11 @@ use super::{Contender, Kind};
 
 /// All contenders on the same nodes.
 #[derive(Debug)]
-pub struct Fleet(Vec<Contender>);
+pub(crate) struct Fleet(Vec<Contender>);
 
 impl Fleet {
     /// Connects all to the servers at `urls`, from the current tokio runtime.
-    pub async fn connect(urls: &[String]) -> Self {
+    pub(crate) async fn connect(urls: &[String]) -> Self {
         let mut fleet = Vec::new();
         for kind in Kind::ALL {
             fleet.push(Contender::connect(kind, urls).await);
@@ -17,7 +17,7 @@ impl Fleet {
     }
 
     /// The contender of that kind.
-    pub fn get(&self, kind: Kind) -> &Contender {
+    pub(crate) fn get(&self, kind: Kind) -> &Contender {
         &self.0[kind.place()]
     }
 }
@@ -25,7 +25,7 @@ impl Fleet {
 /// The places 0 to `count` in the order of this round: back to front every other time, and
 /// beginning with another one then. Whoever always came first, or always behind the same other one,
 /// would always find the machine in the same state.
-pub(crate) fn in_turn(count: usize, round: usize) -> impl Iterator<Item = usize> {
+pub fn in_turn(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |turn| {
         let turn = if round.is_multiple_of(2) {
             turn
@@ -34,6 +34,21 @@ pub(crate) fn in_turn(count: usize, round: usize) -> impl Iterator<Item = usize>
         };
         (turn + round / 2) % count
     })
+}
+
+/// Gives each of `count` contenders its turn in each round, and returns the rounds of each.
+pub(crate) fn rounds<S>(
+    rounds: usize,
+    count: usize,
+    mut take_turn: impl FnMut(usize) -> S,
+) -> Vec<Vec<S>> {
+    let mut all: Vec<Vec<S>> = (0..count).map(|_| Vec::new()).collect();
+    for round in 0..rounds {
+        for place in in_turn(count, round) {
+            all[place].push(take_turn(place));
+        }
+    }
+    all
 }
 
 #[cfg(test)]

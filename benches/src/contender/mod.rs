@@ -11,14 +11,11 @@ use std::time::Duration;
 use rslock::LockManager;
 use serde::{Deserialize, Serialize};
 
-pub use fleet::Fleet;
-pub(crate) use fleet::in_turn;
-pub use held::Held;
-pub(crate) use held::{WAIT_FOR_PERMIT, keep};
+pub use fleet::in_turn;
+pub(crate) use fleet::{Fleet, rounds};
 pub use ours::Ours;
-pub(crate) use ours::release;
-pub use raw::RawLoop;
-pub use redis_loop::{RedisLoop, Wait};
+pub(crate) use raw::RawLoop;
+pub(crate) use redis_loop::{RedisLoop, Wait};
 
 /// The ttl of a lock that no other caller wants: far beyond any run, so that a key that was not
 /// released is still there to be found.
@@ -64,7 +61,7 @@ impl Kind {
 
 /// How a pair that locked ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unlocked {
+pub(crate) enum Unlocked {
     /// As far as the implementation tells, by a release that a majority confirmed.
     Confirmed,
     /// The release was sent, but was not confirmed in the time that the implementation waits for
@@ -75,7 +72,7 @@ pub enum Unlocked {
 
 /// An implementation, connected to its nodes. All clones share its connections, one to each node.
 #[derive(Clone, Debug)]
-pub enum Contender {
+pub(crate) enum Contender {
     /// See [`Kind::Ours`].
     Ours(Ours),
     /// See [`Kind::Rslock`].
@@ -86,7 +83,7 @@ pub enum Contender {
 
 impl Contender {
     /// Connects to the servers at `urls`, from the current tokio runtime.
-    pub async fn connect(kind: Kind, urls: &[String]) -> Self {
+    pub(crate) async fn connect(kind: Kind, urls: &[String]) -> Self {
         let loop_to = async |wait| Self::Redis(RedisLoop::connect(urls, wait).await);
         match kind {
             Kind::Ours => Self::Ours(Ours::connect(urls, Duration::from_secs(1)).await),
@@ -101,7 +98,7 @@ impl Contender {
     /// # Errors
     /// A text that says what failed: the acquisition, after the retries that the implementation
     /// makes by itself, or the release.
-    pub async fn pair(&self, key: &str) -> Result<Unlocked, String> {
+    pub(crate) async fn pair(&self, key: &str) -> Result<Unlocked, String> {
         match self {
             Self::Ours(ours) => ours.pair(key).await,
             Self::Rslock(manager) => {

@@ -73,7 +73,11 @@ impl Ours {
         lease.expect("nobody else has it")
     }
 
-    pub(crate) async fn try_to_acquire(&self, request: &Request) -> Result<Lease, String> {
+    /// Acquires the lock.
+    ///
+    /// # Errors
+    /// A text that says why the lock was not acquired.
+    pub async fn try_to_acquire(&self, request: &Request) -> Result<Lease, String> {
         let lease = self.client.acquire(&self.nodes, request).await;
         lease.map_err(|error| format!("not acquired: {error}"))
     }

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// This is not a usable lock: the callers move in step, the token is always the same, and there are no
 /// timeouts, retries or clean-ups. Its time is what remains without all of that.
-pub struct RawLoop {
+pub(crate) struct RawLoop {
     nodes: Vec<TcpStream>,
     locks: Step,
     releases: Step,
@@ -35,10 +35,10 @@ struct Step {
 
 impl RawLoop {
     /// As the tables name it.
-    pub const NAME: &str = "raw sockets";
+    pub(crate) const NAME: &str = "raw sockets";
 
     /// Connects to the servers at `urls` for the callers of these keys, one for each.
-    pub fn connect(urls: &[String], keys: &[String]) -> Self {
+    pub(crate) fn connect(urls: &[String], keys: &[String]) -> Self {
         let script = Script::new(RELEASE);
         let ttl = TTL.as_millis().to_string();
         let (mut locks, mut releases) = (Step::default(), Step::default());
@@ -63,7 +63,7 @@ impl RawLoop {
     ///
     /// # Errors
     /// A text with what was not answered as it should be.
-    pub fn pairs(&mut self) -> Result<(), String> {
+    pub(crate) fn pairs(&mut self) -> Result<(), String> {
         for step in [&self.locks, &self.releases] {
             step.take(&mut self.nodes, &mut self.answers)
                 .map_err(|error| format!("a raw socket: {error}"))?;

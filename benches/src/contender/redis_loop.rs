@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many answers are waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub(crate) enum Wait {
     /// As the simple loop does.
     ForAll,
     /// A majority; the others are left to themselves.
@@ -34,7 +34,7 @@ pub enum Wait {
 /// It has what such loops have, and lacks what they lack: no validity, tokens that are unique but
 /// not random. A refused attempt is undone and tried again only where others want the key.
 #[derive(Clone)]
-pub struct RedisLoop {
+pub(crate) struct RedisLoop {
     connections: Vec<MultiplexedConnection>,
     release: Arc<str>,
     wait: Wait,
@@ -42,7 +42,7 @@ pub struct RedisLoop {
 
 impl RedisLoop {
     /// Connects to the servers at `urls`, from the current tokio runtime.
-    pub async fn connect(urls: &[String], wait: Wait) -> Self {
+    pub(crate) async fn connect(urls: &[String], wait: Wait) -> Self {
         let script = Script::new(RELEASE);
         let mut connections = Vec::new();
         for url in urls {
@@ -69,9 +69,15 @@ impl RedisLoop {
         }
     }
 
-    /// Tries again and again, with a random pause below `delay` after each refusal, as such loops do.
-    pub(super) async fn wait_for(&self, key: &str, delay: Duration) -> Result<Taken, String> {
-        let end = Instant::now() + held::WAIT;
+    /// Tries again and again, with a random pause below `delay` after each refusal, as such loops
+    /// do.
+    pub(super) async fn wait_for(
+        &self,
+        key: &str,
+        patience: Duration,
+        delay: Duration,
+    ) -> Result<Taken, String> {
+        let end = Instant::now() + patience;
         loop {
             match self.attempt(key, held::TTL).await {
                 Ok(taken) => return Ok(taken),
@@ -138,7 +144,7 @@ impl RedisLoop {
 
 /// A key that some of the nodes granted, and the command that gives it back.
 #[derive(Clone)]
-pub struct Taken {
+pub(crate) struct Taken {
     by: RedisLoop,
     release: Cmd,
 }

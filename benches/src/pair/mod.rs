@@ -120,7 +120,7 @@ impl Pairing {
             let allocations = counted(probes, |probe| probe.allocations(urls, &order));
             let order = self.order(40, callers);
             let instructions = counted(probes, |probe| probe.instructions(urls, &order));
-            table.row(&[
+            table.row([
                 name.to_owned(),
                 base,
                 other,
