@@ -55,9 +55,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "wait" => {
             let (_, report) = redlock
                 .shutdown_after(async {
+                    // On a busy machine the lock can be acquired in the first poll. So the signal is awaited before it.
                     tokio::select! {
-                        _ = charge(7, "hold") => {}
+                        biased;
                         () = shutdown_signal() => {}
+                        _ = charge(7, "hold") => {}
                     }
                 })
                 .await;

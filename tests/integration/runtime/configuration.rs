@@ -124,7 +124,7 @@ async fn durations_that_are_no_bound_or_leave_no_time_are_refused() {
         ),
         (
             config().shutdown_grace(second).shutdown_deadline(second),
-            "400 ms or more behind",
+            "has to be at least 400 ms longer",
         ),
         (
             config().node_timeout(std::time::Duration::ZERO),
