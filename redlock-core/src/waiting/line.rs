@@ -63,7 +63,12 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
-        let share = FairShare::new(handover_time);
+        // Each of n holders may let other processes in, so a streak may be n times as long.
+        let holders = match key.kind {
+            Kind::Permits(count) => count,
+            _ => 1,
+        };
+        let share = FairShare::new(handover_time.saturating_mul(holders.into()));
         let state = LineState {
             share,
             ..LineState::default()
