@@ -91,7 +91,7 @@ pub struct Rules {
 impl Rules {
     /// For how long callers of one process may have a lock one after another if an acquisition takes `trip`.
     pub(crate) fn longest_streak(&self, trip: Duration) -> Duration {
-        let holders = self.permits.unwrap_or(1);
+        let holders = self.permits.unwrap_or(1).min(8);
         (self.handover_time * holders.into()).max(trip * 8)
     }
 }
