@@ -1,7 +1,7 @@
-//! An order service on axum, made to run as several processes.
+//! An order service on axum that runs as several processes.
 //!
-//! Start three Redis servers that know nothing of each other, and as many copies of the service as
-//! you like; each takes a free port and says which:
+//! Start three independent Redis servers, and several copies of the service. Each copy takes a free port
+//! and prints it:
 //!
 //! ```sh
 //! for port in 7001 7002 7003; do redis-server --port $port --save '' --daemonize yes; done

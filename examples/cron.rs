@@ -1,4 +1,4 @@
-//! A job that has to run once in the whole fleet, though every process has it in its schedule.
+//! A job that runs once in the whole fleet, although every process schedules it.
 //!
 //! Two things make it so. With `if_locked = "skip"`, the process that comes second returns `None` without
 //! running. With `once_per`, the nodes remember a run that ended well. So a process that comes late,
@@ -33,8 +33,7 @@ fn turn(now: SystemTime, every: Duration) -> Result<u128, Box<dyn Error>> {
 
 /// Remembered for most of an hour: longer than any clock of the fleet is off.
 ///
-/// A job that fails or is cut off half-way is not remembered: the next process that comes to this turn
-/// runs it.
+/// A job that fails or is cut off half-way is not remembered: the next process that comes to this turn runs it.
 #[redlock(
     resource = "report:{turn}",
     ttl = "2m",

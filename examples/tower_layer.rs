@@ -1,9 +1,8 @@
-//! A lock around the requests of a service, by the layer of the feature `tower`: here, requests of one
-//! idempotency key are served one at a time in the whole fleet, for any handler. A client that sends a
-//! payment again, because it got no answer, is told 423 for as long as the first one is at work.
+//! A lock around the requests of a service, by the layer of the feature `tower`. The service handles requests with one
+//! idempotency key one at a time in the whole fleet, whatever the handler. A client that repeats a payment
+//! before its first request is done gets the status 423.
 //!
-//! With the nodes of `compose.yaml` (one process alone can do with
-//! `REDLOCK_POOLS_A_URL=memory://a`):
+//! With the nodes of `compose.yaml` (one process alone can do with `REDLOCK_POOLS_A_URL=memory://a`):
 //!
 //! ```sh
 //! docker compose up -d --wait

@@ -1,4 +1,4 @@
-//! What annotated functions take to compile. See the library's docs.
+//! The time to compile annotated functions. See the library's docs.
 
 use std::path::Path;
 use std::process::ExitCode;

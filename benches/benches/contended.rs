@@ -1,4 +1,4 @@
-//! Keys that many want at once, in one process and in several, side by side with other
+//! Keys for which many callers compete, in one process and in several, compared with other
 //! implementations. See the library's docs.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What each kind of lock costs beside a plain one. See the library's docs.
+//! The cost of each kind of lock, compared with a plain lock. See the library's docs.
 
 use std::path::Path;
 use std::process::ExitCode;

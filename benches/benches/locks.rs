@@ -1,5 +1,4 @@
-//! Speed of lock and release if no caller waits for another, side by side with other
-//! implementations. See the library's docs.
+//! The speed of lock and release without contention, compared with other implementations. See the library's docs.
 
 use std::path::Path;
 use std::process::ExitCode;

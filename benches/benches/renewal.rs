@@ -1,4 +1,4 @@
-//! What thousands of leases cost that renew themselves. See the library's docs.
+//! The cost of thousands of leases that renew themselves. See the library's docs.
 
 use std::alloc::System;
 use std::path::Path;

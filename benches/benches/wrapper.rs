@@ -1,4 +1,4 @@
-//! What the attribute costs above the same lock taken by hand. See the library's docs.
+//! The cost of the attribute, compared with an explicit lock. See the library's docs.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What belongs together in the results.
+//! A group of cases that belong together in the results.
 
 /// A group of cases: one set of result files, one section of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

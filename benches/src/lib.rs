@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo bench -p redlock-benches                       everything, in about twenty-four minutes
-//! cargo bench -p redlock-benches -- --short            the same in about four minutes
+//! cargo bench -p redlock-benches -- --short            everything, in about four minutes
 //! cargo bench -p redlock-benches -- hot-key            the groups whose name contains this
 //! cargo bench -p redlock-benches --features peers -- peers   other systems, as far as they are installed
 //! cargo bench -p redlock-benches --bench compile_time  what 300 annotated functions take to compile
@@ -11,10 +11,9 @@
 //! REDLOCK_BENCH=short cargo bench -p redlock-benches   as `--short`
 //! ```
 //!
-//! Absolute figures say more about the machine than about the library, and two runs an hour apart
-//! cannot be compared. So all contenders take turns within one run, ten rounds of it, in another
-//! order each time, and each ratio is the median of the ratios *within* a round, with the smallest
-//! and the largest.
+//! Absolute figures say more about the machine than about the library, and two runs an hour apart cannot be compared.
+//! So all contenders take turns within one run, ten rounds of it, in another order each time, and each ratio is the
+//! median of the ratios *within* a round, with the smallest and the largest.
 //!
 //! A lock that is fast because it does not lock would win any benchmark: every run counts the
 //! acquisitions and releases that failed, every holder of a contended key writes down when it held

@@ -1,4 +1,4 @@
-//! How long to measure, and where the results go.
+//! The plan of a run: the lengths of measurements, and the place of the results.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Summing up.
+//! Medians, intervals, and other statistics.
 
 use std::fmt;
 use std::time::Duration;

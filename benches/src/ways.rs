@@ -1,6 +1,6 @@
 //! The ways to run a body under a lock, from the attribute down to the core, on in-process nodes.
 //!
-//! There no network hides what the library itself costs.
+//! In-process nodes show the library's own cost, which a network would hide.
 
 use std::fmt;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! Requests on a time line, and answers in full.
+//! Charts of requests on a time line, and the full answers.
 
 use std::time::{Duration, Instant};
 

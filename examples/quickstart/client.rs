@@ -1,4 +1,4 @@
-//! As much of an HTTP client as the tour needs.
+//! A minimal HTTP client for the tour.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What happened inside of the service: who held which lock when, and which lock errors there were.
+//! A diary of the service: the holders of each lock over time, and the lock errors.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Which nodes the tour runs on, and how it loses them.
+//! The nodes of the tour, and the ways to lose them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;

@@ -1,5 +1,4 @@
-//! A loopback proxy in front of a node: closing it is how the tour loses a node that it does not
-//! own.
+//! A loopback proxy in front of a node. The tour closes the proxy to lose a node that it does not own.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,4 +1,4 @@
-//! The service: what an application would write.
+//! The service, as an application would write it.
 
 use std::convert::Infallible;
 use std::sync::Arc;

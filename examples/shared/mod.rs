@@ -1,4 +1,4 @@
-//! What examples that start processes have in common. Each includes this folder by its path.
+//! Modules for examples that start processes. Each example includes this folder by its path.
 
 pub(crate) mod server;
 pub(crate) mod temp_dir;

@@ -1,4 +1,4 @@
-//! A `redis-server` of an example's own.
+//! A `redis-server` that an example starts and ends.
 
 use std::error::Error;
 use std::net::{Ipv4Addr, TcpListener};

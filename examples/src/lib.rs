@@ -1,5 +1,4 @@
-//! What the examples have in common: the order service behind `axum_orders` and `actix_orders`, as
-//! far as it has nothing to do with a framework.
+//! The order service of the examples `axum_orders` and `actix_orders`, without the parts that depend on a framework.
 
 mod journal;
 mod orders;

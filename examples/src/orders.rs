@@ -1,4 +1,4 @@
-//! The business, as far as an example has one.
+//! The business logic of the order service.
 
 use std::io;
 use std::path::Path;

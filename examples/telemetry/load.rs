@@ -1,4 +1,4 @@
-//! Callers who want more than there is.
+//! Callers that compete for locks, as a load for the dashboard.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What the library tells of itself: a service with a Prometheus endpoint, a Grafana dashboard for it
-//! (`grafana.json`), and a load of its own, so that there is something to see.
+//! The library's metrics and spans: a service with a Prometheus endpoint, a Grafana dashboard
+//! (`grafana.json`), and a load that gives the dashboard data.
 //!
 //! ```sh
 //! ORDERS_ADDR=127.0.0.1:3000 cargo run -p redlock-examples --example telemetry     # listening on 127.0.0.1:3000
@@ -19,9 +19,8 @@
 //! Let a Prometheus scrape the address, and import `grafana.json` in Grafana (Dashboards, New, Import);
 //! it asks for the Prometheus. Then stop a server, and see its panels.
 //!
-//! `RUST_LOG` says what is logged to stderr, `warn` by default. With `redlock=info` there is a
-//! line for each span: how long each caller waited and held. `TELEMETRY_CALLERS` is how many callers
-//! there are, 12 by default.
+//! `RUST_LOG` says what is logged to stderr, `warn` by default. With `redlock=info` there is a line for each span:
+//! how long each caller waited and held. `TELEMETRY_CALLERS` is how many callers there are, 12 by default.
 
 mod load;
 

@@ -12,7 +12,7 @@ use tokio::task::yield_now;
 use crate::Rig;
 use crate::bench::{Bench, elsewhere, vote};
 
-/// Polls `future` each time that it wakes its task, at most `polls` times.
+/// Polls `future` once, and again each time it wakes its task, at most `polls` times. Then drops `future`.
 async fn drop_after<F: Future>(mut polls: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! Checks that a node serves each release despite faults, or keeps it to repeat it later.
+//! Checks that a node serves each release despite faults, or keeps it and sends it again later.
 //!
 //! The faults break connections, freeze and kill servers, and fill nodes.
 

@@ -1,6 +1,6 @@
 //! Checks that a [`Node`] keeps its contract, for authors of nodes.
 //!
-//! `Config::pool_node` of `redlock-runtime` takes such a node. This crate belongs into `[dev-dependencies]`, because it
+//! `Config::pool_node` of `redlock-runtime` takes such a node. This crate belongs in `[dev-dependencies]`, because it
 //! switches on the feature `testing` of `redlock-core`.
 //!
 //! The author of the node writes a [`Rig`]. The rig makes nodes of one store, reads and sets the store's keys
@@ -111,7 +111,7 @@ pub trait Rig: Send + Sync + 'static {
 
     /// Ends all faults, and delivers the calls and answers that were held back.
     ///
-    /// The store may lose its memory only if it was [killed](ServerFault::Kill).
+    /// The store keeps its data. Only a store that was [killed](ServerFault::Kill) may lose what it had only in memory.
     async fn mend(&self) {}
 }
 

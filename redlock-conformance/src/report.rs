@@ -11,6 +11,7 @@ use crate::{LONGEST_WAIT, ServerFault};
 
 /// The results of a run: the name of each check, and how the node did.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 #[must_use = "a failed check does not panic by itself"]
 pub struct Report {
     /// The checks that the node passed.

@@ -59,9 +59,10 @@ pub enum LeaseEnd {
     MaxHold(Duration),
     /// The validity ended before the due renewal could run, because this process or its host stood still.
     StoodStill,
-    /// Too few nodes still hold the lease's token. The value is another holder's `host/pid`, if a node named one.
+    /// Fewer nodes than a majority can still hold the lease's token. The value is another holder's `host/pid`, if a
+    /// node named one.
     Taken(Option<Arc<str>>),
-    /// Too few nodes surely remember the lease. The others restarted, or their clocks stepped.
+    /// Fewer nodes than a majority surely remember the lease. Others restarted, or their clocks stepped.
     Forgotten,
     /// The lease was revoked, because the process is shutting down.
     Revoked,
@@ -334,7 +335,8 @@ impl fmt::Display for NodeReport {
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_awaited = |node: &NodeReport| !matches!(node.outcome, NodeOutcome::NotAwaited);
-        if self.attempts == 0 && !self.nodes.iter().any(is_awaited) {
+        let is_undecided = self.attempts == 0 && self.too_late.is_none();
+        if is_undecided && !self.nodes.iter().any(is_awaited) {
             // The caller only waited in line, so all nodes are free of blame.
             let gave_up = GaveUp(0, self.waited);
             return write!(f, "{gave_up}, before the nodes answered them");

@@ -12,4 +12,35 @@ macro_rules! setters {
     )+ };
 }
 
-pub(crate) use setters;
+/// Defines a struct of options with private fields, their defaults and their setters.
+///
+/// A row has the setter's documentation, the name, the type and the default. Then `from` has the type that the setter
+/// takes, if that is another one.
+macro_rules! options {
+    ($(#[$of:meta])+ pub struct $options:ident {
+        $($(#[$doc:meta])+ $name:ident: $type:ty = $default:expr $(, from $from:ty)?;)+
+    }) => {
+        $(#[$of])+
+        pub struct $options {
+            $( pub(crate) $name: $type, )+
+        }
+
+        impl Default for $options {
+            fn default() -> Self {
+                Self { $( $name: $default, )+ }
+            }
+        }
+
+        impl $options {
+            $( $crate::setters::options!(@setter $(#[$doc])+ $name: $type $(, $from)?); )+
+        }
+    };
+    (@setter $(#[$doc:meta])+ $name:ident: $type:ty) => {
+        $crate::setters::setters!($(#[$doc])+ $name: $type;);
+    };
+    (@setter $(#[$doc:meta])+ $name:ident: $type:ty, $from:ty) => {
+        $crate::setters::setters!($(#[$doc])+ $name: $from;);
+    };
+}
+
+pub(crate) use {options, setters};

@@ -24,7 +24,7 @@ pub use crate::waiting::quorum_watch::QuorumWatch;
 
 /// Sends one call to one node, and waits for its answer without a time limit.
 ///
-/// If the future is dropped, the call is still under way.
+/// Dropping the future does not stop the call.
 pub async fn ask(node: &dyn Node, call: Call) -> Vote {
     submit(node, call).vote().await
 }
@@ -94,7 +94,8 @@ impl Calls {
         self.0.extend_call(token, ttl)
     }
 
-    /// Builds the call that releases a lease, or a failed attempt if `is_lease` is false.
+    /// Builds the call that releases a lease, or a failed attempt if `is_lease` is false. `until` is the longest time
+    /// for which the keys may live.
     pub fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         self.0.release_call(token, until, is_lease)
     }

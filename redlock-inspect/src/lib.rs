@@ -9,12 +9,12 @@
 //! | `/held` | each held lease, and each election in which this process is a candidate, as JSON |
 //! | `/sites` | each annotated function with its parameters, as JSON |
 //!
-//! As a liveness probe, `/health` would restart the process in vain, because that repairs no node. As a readiness probe, it
+//! Do not use `/health` as a liveness probe, because a restart of the process repairs no node. As a readiness probe, it
 //! takes all processes out of service at once when too few nodes vote. That includes their routes that need no lock.
 //!
 //! **Serve these routes on an internal port only.** They show resource names, which may be personal data, and the
-//! addresses of the servers. They show no passwords, and only the beginning of an owner token. They are read-only, and
-//! answer from memory without any call to a node.
+//! addresses of the servers. The routes hide passwords, and show only the beginning of an owner token. They are
+//! read-only, and answer from memory without any call to a node.
 //!
 //! The features `axum` and `actix` provide `axum_router` and `actix_scope`. For another framework,
 //! serve the [`Document`]s of [`page()`], [`health`], [`held`] and [`sites`], with [`HEADERS`].
@@ -40,8 +40,8 @@ use view::{ElectionView, FunctionView, HealthView, LeaseView, all};
 
 /// The headers for every [`Document`].
 ///
-/// With them, a browser applies only the document's own styles. It refuses to store the document, to run scripts in it,
-/// and to show it in a frame of another page.
+/// With these headers, a browser loads only the document and its own styles. The browser refuses to store the document,
+/// to run scripts in it, and to show it in a frame of another page.
 ///
 /// ```
 /// for (name, value) in redlock_inspect::HEADERS {

@@ -40,7 +40,7 @@ impl Us {
 impl fmt::Display for Us {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            // A smaller value is shown as 0.00, which has no minus.
+            // A value nearer to zero is shown as 0.00, which has no minus.
             ..-4 => "−",
             _ if f.sign_plus() => "+",
             _ => "",

@@ -57,7 +57,7 @@ pub(crate) fn check(
     if let Some(value) = args.get(Key::OncePer)
         && output.and_then(response).is_some()
     {
-        let message = "a response does not say whether the job did its work; return a `Result`";
+        let message = "a response does not say whether the job succeeded; return a `Result`";
         errors.under(value, message);
     }
     if let Some(Type::Never(never)) = output {
@@ -176,7 +176,7 @@ fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, error
         if has_several_names && count != Some(1) {
             errors.under(
                 permits,
-                "`permits` of several resources cannot be taken all or none; lock one resource, or leave \
+                "`permits` cannot lock several resources all or none; lock one resource, or leave \
                  `permits` out",
             );
         }
@@ -185,7 +185,7 @@ fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, error
         if has_several_names {
             errors.under(
                 kind,
-                "readers and writers share one name; leave `kind` out, or lock what the names have in common",
+                "`kind` takes a single resource; leave `kind` out, or lock one resource that all of these belong to",
             );
         }
         if let Some(PlainValue::Variant(["Kind", "Read"])) = values.get(Key::Kind)
@@ -193,7 +193,7 @@ fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, error
         {
             errors.under(
                 value,
-                "`once_per` is for a job, and readers run side by side; leave it out, or write `kind = \"write\"`",
+                "`once_per` is for a job, but readers run side by side; leave it out, or write `kind = \"write\"`",
             );
         }
     }
@@ -256,7 +256,7 @@ fn name_in_the_manifest() -> Option<String> {
         it.replace(' ', "")
             .contains("={package=\"redlock-runtime\"")
     };
-    // A program that uses two versions of the runtime has both names.
+    // If the manifest has both names, the program uses two versions, and the default name is right.
     let is_only = |_: &&str| !manifest.contains("\nredlock-runtime");
     let line = manifest.lines().find(is_it).filter(is_only)?;
     Some(line.split('=').next()?.trim().replace('-', "_"))

@@ -28,21 +28,21 @@ pub(crate) fn check_times(args: &Args, values: &PlainValues, errors: &mut Errors
                  `retry_count = 0`"
             }
             Key::MinValidity if ttl.is_some_and(|ttl| time >= ttl) => {
-                "`min_validity` is not below `ttl`, so that no acquisition could ever succeed; \
+                "`min_validity` must be shorter than `ttl`, or no acquisition could succeed; \
                  give a shorter `min_validity` or a longer `ttl`"
             }
             Key::MaxHold if time.is_zero() => {
                 "`max_hold` must be longer than zero; leave it out for a lock that is not renewed"
             }
             Key::MaxHold if is_below => {
-                "`max_hold` is below `ttl`, which the lock is held for anyway; give a longer \
+                "`max_hold` is shorter than `ttl`, for which the lock is held anyway; give a longer \
                  `max_hold` or a shorter `ttl` (a number is milliseconds)"
             }
             Key::OncePer if time.is_zero() => {
                 "`once_per` must be longer than zero; leave it out for a function that runs at each call"
             }
             Key::OncePer if is_below => {
-                "`once_per` is below `ttl`, for which the lock of a killed process stays; give a longer \
+                "`once_per` is shorter than `ttl`, for which the lock of a killed process stays; give a longer \
                  `once_per` or a shorter `ttl`"
             }
             _ => continue,

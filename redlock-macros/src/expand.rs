@@ -328,7 +328,7 @@ fn duration(duration: Duration) -> TokenStream {
     }
 }
 
-/// Emits the body: the user's block as one future, after `request` if the body requests the lock.
+/// Emits the user's block as a future, which begins with `request` if the body requests the lock.
 fn body(
     plan: &LockPlan,
     function: &Function,
@@ -366,7 +366,7 @@ fn body(
         #guard
         (#block)
     };
-    // Use the user's own span, so that borrow errors name the captures and lints check the block.
+    // With the user's span, borrow errors name the captures, and lints check the block.
     let moves = function.kind.moves();
     let capture_mode = moves.then(|| quote_spanned!(block.span()=> move));
     quote_spanned!(block.span()=> async #capture_mode { #locked })

@@ -9,7 +9,7 @@ use syn::parse::Parser as _;
 use crate::function::{block, parse_header, split_inner_attributes};
 use crate::item_check::is_word;
 
-/// Returns the item with the guard's name bound, and with the `async` that its awaits need.
+/// Returns the item with a bound guard, and with the `async` that its awaits need.
 /// A parameter that only the attribute mentions causes no warning.
 //
 // The input, and the output with shortened paths. The lease is fenced, so that the body may ask for a token:

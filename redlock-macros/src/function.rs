@@ -157,7 +157,7 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
         })
         .count();
     if count == 0 {
-        // Return the group unchanged, because a new group would lose the spans of its two braces.
+        // Return the group itself, because a new group would lose the spans of both braces.
         return (TokenStream::new(), body);
     }
     let mut rest = Group::new(

@@ -47,7 +47,7 @@ impl Args {
         args
     }
 
-    /// Returns the value of a parameter, if the attribute has a value that could be parsed.
+    /// Returns the value of a parameter, if the attribute has it and its value was parsed.
     pub(crate) fn get(&self, key: Key) -> Option<&Expr> {
         self.given
             .iter()
@@ -109,7 +109,7 @@ impl Args {
             return Err(syn::Error::new(name.span(), message));
         }
 
-        // Parse a fork, because syn would also report the tokens that a broken list leaves unread.
+        // Parse a fork, because syn would also report the unread tokens of a broken list.
         let ahead = input.fork();
         let mut value: Expr = ahead.parse().map_err(|error| {
             let is_incomplete = error.to_string().starts_with("unexpected end of input");

@@ -64,7 +64,7 @@ impl Names {
     }
 }
 
-/// Returns a word as an identifier, in its raw form if the word is a keyword.
+/// Returns a word as an identifier, which is raw if the word is a keyword.
 /// `syn` does not know that edition 2024 makes a keyword of `gen`.
 pub(crate) fn identifier(word: &str, span: Span) -> Option<Ident> {
     // Refuse other text here, because parsing it would make rustc's lexer report an error of its own.
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_can_only_be_a_parameter_is_refused_if_it_is_none() {
-        // The parameters, the name, and whether the name resolves with and without fields after it.
+        // Each row has parameters, a name, and whether the name resolves with fields and alone.
         let table: [(&[&str], &str, [bool; 2]); 9] = [
             (&["title"], "title", [true, true]),
             (&["title"], "local", [true, true]),

@@ -9,7 +9,7 @@ use crate::argument_capture::Captured;
 use crate::parameters::{Key, Variant};
 
 /// The checked parameters of the attribute.
-/// A parameter that is left out emits nothing, so the runtime can tell it from one that repeats the default.
+/// A parameter that is left out emits nothing, so the runtime can tell a missing parameter from an explicit default.
 pub(crate) struct LockPlan {
     /// The runtime's path: the value of `crate`, or `::redlock_runtime`.
     pub runtime: TokenStream,

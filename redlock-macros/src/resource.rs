@@ -42,7 +42,7 @@ fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource
         let Some(Lit::Str(written)) = literal(element) else {
             errors.under(
                 element,
-                "an array in `resource` has either templates or expressions; in the place of a template, write \
+                "an array in `resource` takes either templates or expressions; instead of a template, write \
                  `format!(\"account:{from}\")`",
             );
             continue;
@@ -96,7 +96,7 @@ fn template(key: Key, written: &LitStr, names: &Names, errors: &mut Errors) -> O
         .ok()?;
     let mut arguments = Vec::new();
     let mut format = written.clone();
-    // Keep the user's own token if possible, so that rustc can underline a placeholder in it.
+    // Keep the user's token if possible, so that rustc can underline a placeholder.
     if names.has_errors || placeholders.iter().any(Placeholder::is_renamed) {
         let renamed = renamed(&text, span, &placeholders, names, errors);
         arguments = renamed.1;

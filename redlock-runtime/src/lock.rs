@@ -372,10 +372,8 @@ impl LockBuilder<Fenced<Lease>> {
     ///
     /// # Cancellation
     /// As [`LockBuilder::acquire`].
-    pub async fn acquire(mut self) -> Result<Fenced<Lease>, LockError> {
-        // Set last, above what `options` say.
-        self.0.options.fencing = Some(true);
-        self.0.acquire().await.map(Fenced::new)
+    pub async fn acquire(self) -> Result<Fenced<Lease>, LockError> {
+        self.spec().acquire().await.map(Fenced::new)
     }
 
     /// Runs `body` as [`LockBuilder::run`] does, and gives it its lease with the fencing token.
@@ -401,7 +399,8 @@ impl LockBuilder<Fenced<Lease>> {
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,
     ) -> Result<B::Output, LockError> {
-        self.acquire().await?.run(body).await
+        let acquired = self.spec().acquire_for_body().await;
+        Fenced::new(acquired?).run(body).await
     }
 
     /// Runs `body` as [`LockBuilder::try_run`] does, and gives it its lease with the fencing token.
@@ -428,6 +427,13 @@ impl LockBuilder<Fenced<Lease>> {
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,
     ) -> Result<T, E> {
-        self.acquire().await?.try_run(body).await
+        let acquired = self.spec().acquire_for_body().await;
+        Fenced::new(acquired?).try_run(body).await
+    }
+
+    /// Returns the lock with a fencing token, whatever `options` say of it.
+    fn spec(mut self) -> LockSpec {
+        self.0.options.fencing = Some(true);
+        self.0
     }
 }

@@ -50,6 +50,18 @@ pub struct Site {
     pub(crate) options: LockOptions,
 }
 
+/// Writes setters of `SiteBuilder`. A row has the setter's documentation and argument, and the field with its value.
+macro_rules! site_setters {
+    ($($(#[$doc:meta])+ $name:ident($($of:ident: $type:ty)?) sets $field:ident to $value:expr;)+) => { $(
+        $(#[$doc])+
+        #[must_use]
+        pub const fn $name(mut self $(, $of: $type)?) -> Self {
+            self.0.$field = $value;
+            self
+        }
+    )+ };
+}
+
 /// Makes a site in a `static`, value by value.
 // Hidden: only the expansion of the attribute names it.
 #[doc(hidden)]
@@ -89,42 +101,24 @@ impl SiteBuilder {
         self.0
     }
 
-    #[must_use]
-    pub const fn name(mut self, name: &'static str) -> Self {
-        self.0.name = name;
-        self
-    }
+    site_setters! {
+        /// Names the site.
+        name(name: &'static str) sets name to name;
 
-    /// Names the parameters whose values are given at the call.
-    #[must_use]
-    pub const fn at_call(mut self, names: &'static [&'static str]) -> Self {
-        self.0.at_call = names;
-        self
-    }
+        /// Names the parameters whose values are given at the call.
+        at_call(names: &'static [&'static str]) sets at_call to names;
 
-    #[must_use]
-    pub const fn pools(mut self, pools: &'static [&'static str]) -> Self {
-        self.0.pools = Some(pools);
-        self
-    }
+        /// Names the pools of the lock.
+        pools(pools: &'static [&'static str]) sets pools to Some(pools);
 
-    /// Says that the resource is an expression, and names the function's parameters.
-    #[must_use]
-    pub const fn parameters(mut self, names: &'static [&'static str]) -> Self {
-        self.0.parameters = names;
-        self
-    }
+        /// Says that the resource is an expression, and names the function's parameters.
+        parameters(names: &'static [&'static str]) sets parameters to names;
 
-    #[must_use]
-    pub const fn several_names(mut self) -> Self {
-        self.0.has_several_names = true;
-        self
-    }
+        /// Says that the resource is a list of several templates.
+        several_names() sets has_several_names to true;
 
-    #[must_use]
-    pub const fn skip_if_locked(mut self) -> Self {
-        self.0.skips = true;
-        self
+        /// Says that a call is skipped while another caller holds the lock.
+        skip_if_locked() sets skips to true;
     }
 }
 

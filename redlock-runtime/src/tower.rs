@@ -18,12 +18,12 @@
 //! # }
 //! ```
 //!
-//! The inner service is called under the lock. Its future is a body like that of an annotated function: it is dropped
-//! before the lock is released, and it is cancelled when its lease is over. Code in it finds its lease
-//! by [`current_lease`](crate::current_lease). For a lock
-//! with [`LockOptions::fencing`](crate::parameters::LockOptions::fencing), it finds the fencing token
-//! by [`fenced`](crate::LeaseHandle::fenced). If a response streams its body after the future has returned, that part
-//! is sent without the lock.
+//! The inner service is called under the lock. The service's future is a body like that of an annotated function: it is
+//! dropped before the lock is released, and it is cancelled when its lease is over. Code in it finds its lease by
+//! [`current_lease`](crate::current_lease). For a lock with
+//! [`LockOptions::fencing`](crate::parameters::LockOptions::fencing), it finds the fencing token by
+//! [`fenced`](crate::LeaseHandle::fenced). If a response streams its body after the future has returned, that part is
+//! sent without the lock.
 //!
 //! If a request gets no lock, or loses it, [`FromLockError`] makes the answer. If the service's error can be made from
 //! a [`LockError`](crate::LockError), as a boxed error can, the call fails with that error. The services of axum cannot

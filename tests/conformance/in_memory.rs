@@ -1,4 +1,4 @@
-//! A node in this process, and the same with faults that the checks have to find.
+//! An in-process node, and copies of it with faults that the checks have to find.
 
 use std::sync::Arc;
 

@@ -43,7 +43,7 @@ async fn documented() -> Result<(), LockError> {
     Ok(())
 }
 
-/// What `init` has against an attribute whose values are those of an override.
+/// Returns what `init` has against an attribute whose values are those of an override.
 async fn refusal(attribute: &str) -> Result<(), String> {
     let mut text = "[pools.a]\nurl = \"memory://a\"\n[sites.documented]\n".to_owned();
     for (key, value) in parameters(attribute) {
@@ -61,7 +61,7 @@ async fn refusal(attribute: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What is between the parentheses of each attribute, and the line of its beginning.
+/// Returns what is between the parentheses of each attribute, and the line of its beginning.
 fn attributes(text: &str) -> impl Iterator<Item = (usize, &str)> {
     const BEGIN: &str = "#[redlock(";
     text.match_indices(BEGIN).filter_map(|(at, _)| {
@@ -73,7 +73,7 @@ fn attributes(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The parameters, `key = value`. A comma in a string or in brackets ends none.
+/// Returns the parameters, `key = value`. A comma in a string or in brackets ends none.
 fn parameters(attribute: &str) -> impl Iterator<Item = (&str, &str)> {
     let (mut depth, mut is_text) = (0, false);
     let parts = attribute.split(move |c: char| {

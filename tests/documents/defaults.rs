@@ -28,7 +28,7 @@ struct Claim {
     said: String,
 }
 
-/// The values of `charge` as `redlock.toml` has them, if the configuration of the function says `line`.
+/// Returns the values of `charge` as `redlock.toml` has them, if the configuration of the function says `line`.
 async fn values(line: &str) -> Result<BTreeMap<&'static str, String>, String> {
     let text = format!("[pools.a]\nurl = 'memory://a'\n[sites.'{NAME}']\n{line}");
     let config = Config::from_toml(&text).map_err(|error| error.to_string())?;
@@ -44,7 +44,7 @@ async fn values(line: &str) -> Result<BTreeMap<&'static str, String>, String> {
         .collect())
 }
 
-/// The value in `said`, such as `60 000 ms` or `false`; `None` if it is in words.
+/// Returns the value in `said`, such as `60 000 ms` or `false`; `None` if it is in words.
 fn literal(said: &str) -> Option<String> {
     let is_quoted = said.starts_with('`') && said.matches('`').count() == 2 && said.ends_with('`');
     let is_number = said.starts_with(|it: char| it.is_ascii_digit());
@@ -63,7 +63,7 @@ fn rows(page: &str) -> impl Iterator<Item = (Vec<&str>, Vec<&str>)> {
     })
 }
 
-/// What is between `Default: ` and the end of the clause, if anything.
+/// Returns what is between `Default: ` and the end of the clause, if anything.
 fn after_default(text: &str) -> Option<String> {
     let (_, said) = text.split_once("Default: ")?;
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -95,7 +95,7 @@ fn claims() -> Vec<Claim> {
     claims
 }
 
-/// The variable of each row of `settings.rs` whose rustdoc has a default, and that default.
+/// Returns the variable of each row of `settings.rs` whose rustdoc has a default, and that default.
 fn settings_in_rustdoc() -> Vec<(String, String)> {
     let table = read("redlock-runtime/src/config/settings.rs");
     let rows = table.split(";\n\n").filter_map(|row| {

@@ -72,7 +72,7 @@ const CONSTANTS: [(&str, &str, &str, &[&str]); 8] = [
     ),
 ];
 
-/// The words of a text with one space between them, without the marks of comments.
+/// Returns the words of a text with one space between them, without the marks of comments.
 fn words(text: &str) -> String {
     let words = text.split_whitespace();
     words

@@ -2,7 +2,7 @@
 
 use crate::{GUIDE, assert_none, pages, read};
 
-/// The figures with their spread, `17 times (12–19)`: the median, the smallest and the largest of all rounds.
+/// Returns the figures with their spread, `17 times (12–19)`: the median, the smallest and the largest of all rounds.
 fn spreads(text: &str) -> impl Iterator<Item = [&str; 3]> {
     text.match_indices('–').filter_map(|(at, dash)| {
         let (before, smallest) = text[..at].rsplit_once('(')?;

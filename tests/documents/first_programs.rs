@@ -5,7 +5,7 @@ use redlock_runtime::Config;
 
 use crate::{GUIDE, read};
 
-/// The blocks of code in one of these languages.
+/// Returns the blocks of code in one of these languages.
 fn blocks(text: &str, languages: &[&str]) -> Vec<String> {
     let fenced = text.split("\n```").skip(1).step_by(2);
     let fenced = fenced.filter_map(|block| block.split_once('\n'));
@@ -13,7 +13,7 @@ fn blocks(text: &str, languages: &[&str]) -> Vec<String> {
     wanted.map(|(_, code)| format!("{code}\n")).collect()
 }
 
-/// The dependencies of a manifest, with their heading.
+/// Returns the dependencies of a manifest, with their heading.
 fn dependencies(folder: &str) -> String {
     let manifest = read(format!("{folder}/Cargo.toml"));
     let begin = manifest.find("[dependencies]").expect("dependencies");

@@ -8,12 +8,12 @@ use pulldown_cmark::{Event, LinkType, Tag};
 use crate::markdown::events;
 use crate::{GUIDE, files, read};
 
-/// The text of a page, or of another file beside it.
+/// Returns the text of a page, or of another file beside it.
 fn page(name: &str) -> String {
     read(format!("{GUIDE}/{name}"))
 }
 
-/// The names in `pages.rs`, `tasks/waiting`, in their order there.
+/// Returns the names in `pages.rs`, `tasks/waiting`, in their order there.
 fn pages() -> Vec<String> {
     let list = page("pages.rs");
     let (_, list) = list.split_once("\npages! {").expect("the list of pages");
@@ -109,7 +109,7 @@ fn the_tests_that_pages_name_are_there() {
     assert!(count > 30, "{count} tests are named");
 }
 
-/// The destinations of the links that have them in place, and the names that the others lead by.
+/// Returns the destinations of the links that have them in place, and the names that the others lead by.
 fn links(text: &str) -> (Vec<String>, Vec<String>) {
     let (mut destinations, mut names) = (Vec::new(), Vec::new());
     for (event, _) in events(text) {
@@ -134,7 +134,7 @@ fn links(text: &str) -> (Vec<String>, Vec<String>) {
     (destinations, names)
 }
 
-/// The lines `[name]: path`.
+/// Returns the lines `[name]: path`.
 fn definitions(text: &str) -> Vec<(&str, &str)> {
     let lines = text.lines().filter_map(|line| line.strip_prefix('['));
     lines.filter_map(|line| line.split_once("]: ")).collect()

@@ -13,7 +13,7 @@ pub(crate) struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// What is wrong with the links of all pages. An address on the network is not asked for.
+    /// Returns what is wrong with the links of all pages. An address on the network is not asked for.
     pub(crate) fn dead_links(&self) -> Vec<String> {
         let mut dead = Vec::new();
         for (page, text) in self.pages {

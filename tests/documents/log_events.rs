@@ -75,7 +75,7 @@ fn is_comma(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(it) if it.as_char() == ',')
 }
 
-/// The name of the macro whose arguments follow `before`.
+/// Returns the name of the macro whose arguments follow `before`.
 fn name_of_macro(before: &[TokenTree]) -> Option<String> {
     match before {
         [.., TokenTree::Ident(name), TokenTree::Punct(mark)] if mark.as_char() == '!' => {
@@ -148,7 +148,7 @@ pub(crate) fn documented_targets(page: &str) -> Vec<String> {
     targets.filter(|it| !it.contains(['.', '_'])).collect()
 }
 
-/// What the table below the heading "Events" has: the level, and the texts in the column "what".
+/// Returns what the table below the heading "Events" has: the level, and the texts in the column "what".
 pub(crate) fn documented(page: &str) -> Vec<(String, String)> {
     let (mut column, mut level, mut found) = (0, String::new(), Vec::new());
     let (_, page) = page.split_once("\n## Events\n").expect("a part on events");

@@ -32,21 +32,21 @@ fn root() -> &'static Path {
         .expect("the tests are in a folder of the workspace")
 }
 
-/// The text of the file at `path`, from the root.
+/// Returns the text of the file at `path`, from the root.
 fn read(path: impl AsRef<Path>) -> String {
     let path = path.as_ref();
     fs::read_to_string(root().join(path))
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All Markdown files of the repository, by their paths from its root.
+/// Returns all Markdown files of the repository, by their paths from its root.
 fn pages() -> BTreeMap<PathBuf, String> {
     let pages = files("md");
     assert!(pages.contains_key(Path::new("README.md")));
     pages
 }
 
-/// All files of the repository with this extension, by their paths from its root.
+/// Returns all files of the repository with this extension, by their paths from its root.
 fn files(extension: &str) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     collect(root(), extension, &mut found);
@@ -98,7 +98,7 @@ fn no_document_is_too_long() {
     assert!(length <= sizes::GUIDE_WORDS, "the guide has {length} words");
 }
 
-/// The sources of the library, without their unit tests.
+/// Returns the sources of the library, without their unit tests.
 fn library() -> BTreeMap<PathBuf, String> {
     let mut files = files("rs");
     files.retain(|path, _| {

@@ -1,4 +1,4 @@
-//! What the checks read from a Markdown text.
+//! The parts of a Markdown text that the checks read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub(crate) struct Link {
     pub(crate) destination: String,
 }
 
-/// The events of `text` with their places in it.
+/// Returns the events of `text` with their places in it.
 pub(crate) fn events(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
     Parser::new_ext(text, options()).into_offset_iter()
 }
@@ -31,7 +31,7 @@ pub(crate) fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// The level and the text of each heading.
+/// Returns the level and the text of each heading.
 pub(crate) fn headings(text: &str) -> Vec<(u8, String)> {
     let mut found = Vec::new();
     let mut open = None;
@@ -50,7 +50,7 @@ pub(crate) fn headings(text: &str) -> Vec<(u8, String)> {
     found
 }
 
-/// The anchors that a link may name: one for each heading, as GitHub, mdBook and rustdoc make it, and
+/// Returns the anchors that a link may name: one for each heading, as GitHub, mdBook and rustdoc make it, and
 /// the `id` of each HTML element.
 pub(crate) fn anchors(text: &str) -> BTreeSet<String> {
     let mut seen = BTreeMap::new();
@@ -83,7 +83,7 @@ fn slug(heading: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// All links and pictures, those in HTML included. A link whose label nothing defines has the label in
+/// Returns all links and pictures, those in HTML included. A link whose label nothing defines has the label in
 /// the place of its destination.
 pub(crate) fn links(text: &str) -> Vec<Link> {
     let undefined = |link: BrokenLink<'_>| {
@@ -115,7 +115,7 @@ pub(crate) fn links(text: &str) -> Vec<Link> {
     found
 }
 
-/// The values of all attributes `name` in a piece of HTML.
+/// Returns the values of all attributes `name` in a piece of HTML.
 fn attributes<'a>(html: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
     let begin = format!(" {name}=\"");
     let values = html.match_indices(&begin);

@@ -1,4 +1,4 @@
-//! How long a document may be.
+//! The limits for the lengths of documents.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::markdown::words;
 /// The most words of all pages of the guide together.
 pub(crate) const GUIDE_WORDS: usize = 36_000;
 
-/// The most words of the document at `path`, if it has a bound.
+/// Returns the most words of the document at `path`, if it has a bound.
 fn limit_of(path: &Path) -> Option<usize> {
     if let Ok(page) = path.strip_prefix(GUIDE) {
         // What is looked up, and not read through.

@@ -59,17 +59,17 @@ impl Authority {
         }
     }
 
-    /// The file with its own certificate.
+    /// Returns the file with its own certificate.
     pub fn ca(&self) -> &Path {
         &self.ca
     }
 
-    /// A certificate for a server with these names and addresses, or for a client.
+    /// Returns a certificate for a server with these names and addresses, or for a client.
     pub fn issue(&self, names: &[&str]) -> Identity {
         self.sign(names, |_| {})
     }
 
-    /// The same, and it expired years ago.
+    /// Returns a certificate that expired years ago.
     pub fn issue_expired(&self, names: &[&str]) -> Identity {
         self.sign(names, |params| params.not_after = date_time_ymd(2020, 1, 1))
     }

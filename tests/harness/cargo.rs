@@ -23,8 +23,8 @@ pub fn cargo_build() -> Command {
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    // What cargo tells a test of its package makes some build scripts run again, and again when
-    // cargo is next run by hand.
+    // Remove the variables that cargo sets for a test: they make some build scripts run again, now and when
+    // cargo runs next.
     let is_told = |name: &str| {
         ["CARGO_PKG_", "CARGO_MANIFEST_"]
             .iter()

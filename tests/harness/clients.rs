@@ -1,4 +1,4 @@
-//! What programs of the harness have in common as clients of real nodes.
+//! Connections to real nodes, for the programs of the harness.
 
 use std::sync::Arc;
 

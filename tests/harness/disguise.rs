@@ -1,4 +1,4 @@
-//! A server that seems to be another one, or to be behind a proxy.
+//! A stand-in for a server that answers some commands like another server or a proxy.
 
 use crate::RedisNode;
 use std::io;
@@ -7,9 +7,10 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Returns the URL of a stand-in for `node` that answers some commands in its own way. Each is named by the words that
-/// it begins with, and has a Lua script that makes the answer. The server runs the script in the command's place, so
-/// all answers keep their order. The stand-in ends with the runtime.
+/// Returns the URL of a stand-in for `node` that answers some commands in its own way.
+///
+/// Each such command is named by its first words, and has a Lua script that makes the answer. The server runs the
+/// script instead of the command, so all answers keep their order. The stand-in ends with the runtime.
 ///
 /// ```
 /// # use redlock_tests::{RedisNode, disguise};

@@ -1,11 +1,11 @@
-//! A caller that goes away.
+//! A caller that drops its future.
 
 use std::future::Future;
 use std::pin::pin;
 use std::task::Poll;
 
-/// Polls `future` at most `polls` times, each time that it wakes, and then drops it. `None` where
-/// it was dropped before it had completed.
+/// Polls `future` at most `polls` times, each time that it wakes, and then drops it. Returns `None` if
+/// `future` was dropped before it had completed.
 pub async fn drop_after<F: Future>(polls: usize, future: F) -> Option<F::Output> {
     let mut left = polls;
     let mut future = pin!(future);
@@ -16,7 +16,7 @@ pub async fn drop_after<F: Future>(polls: usize, future: F) -> Option<F::Output>
         left -= 1;
         match future.as_mut().poll(context) {
             Poll::Ready(output) => Poll::Ready(Some(output)),
-            // The last poll was had: this is the await at which the caller goes away.
+            // This was the last poll: the caller drops the future at this await.
             Poll::Pending if left == 0 => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         }

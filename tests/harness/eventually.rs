@@ -5,7 +5,7 @@ use std::future::{Future, ready};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-/// How long to wait between two looks.
+/// The pause between two probes.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// The longest wait of [`wait_until`].
@@ -46,7 +46,7 @@ pub fn eventually<T, F: Future<Output = Result<T, String>>>(
 
 /// Waits until `is_so` is true of what `look` returns, and returns that.
 ///
-/// Panics after 40 s, with what was seen last. On a busy machine, too, a failover takes less.
+/// Panics after 40 s, with the last result. A failover takes less time, even on a busy machine.
 ///
 /// # Example: wait until a key has expired
 ///
@@ -78,7 +78,7 @@ pub fn wait_until<T: Debug>(
     eventually_for(Location::caller(), what, LONGEST, probe)
 }
 
-/// The same on behalf of another function's caller.
+/// Does what [`eventually`] does, on behalf of another function's caller.
 pub(crate) async fn eventually_for<T, F: Future<Output = Result<T, String>>>(
     caller: &Location<'_>,
     what: &str,

@@ -7,11 +7,11 @@ use std::path::Path;
 
 /// A file to which each holder of a lock appends `enter <id>` and `leave <id>`.
 ///
-/// A log may be about several locks: then each line has the lock's resource behind the id. It may
-/// say `done <id>` in between, where the work was not cut off.
+/// If a log covers several locks, each line has the lock's resource after the id. A line `done <id>` in between says
+/// that the work was completed.
 ///
-/// Each line is one `write` on a file opened for appending, so that lines of several processes
-/// neither mix nor overwrite each other, and their order in the file is the order in time.
+/// Each line is one `write` on a file that is open for appending. So lines of several processes stay whole, and their
+/// order in the file is the order in time.
 #[derive(Debug)]
 pub struct CriticalLog(File);
 
@@ -23,13 +23,12 @@ impl CriticalLog {
         Self(file.unwrap_or_else(|error| panic!("cannot open {}: {error}", path.display())))
     }
 
-    /// The first thing a holder does. An id is one word, unique to one critical section.
+    /// Records that a holder enters. An id is one word, unique to one critical section.
     pub fn enter(&self, id: &str) {
         self.append("enter", id);
     }
 
-    /// The last thing a holder does. A test that kills a holder writes this line in its place,
-    /// after the kill.
+    /// Records that a holder leaves. After a test has killed a holder, the test calls this instead.
     pub fn leave(&self, id: &str) {
         self.append("leave", id);
     }
@@ -50,19 +49,20 @@ impl CriticalLog {
 pub struct Section {
     /// The id of the caller that was inside.
     pub id: String,
-    /// Under which lock; empty where the log does not say.
+    /// The resource of the lock, or an empty text if the log covers only one lock.
     pub resource: String,
-    /// The work was not cut off.
+    /// True if the work was completed.
     pub is_done: bool,
 }
 
-/// Checks that no two critical sections of one lock overlapped: each `enter` is followed by the
-/// `leave` of the same id. Returns how many sections there were, or what was wrong, with the line.
+/// Checks that each `enter` of a lock is followed by the `leave` of the same id.
+///
+/// Then no two critical sections of the lock overlapped. Returns the number of sections, or the wrong line.
 pub fn check_no_overlap(path: impl AsRef<Path>) -> Result<usize, String> {
     sections(path).map(|sections| sections.len())
 }
 
-/// The same, with the sections in the order in which they ended.
+/// Checks a log, and returns its sections in the order in which they ended.
 pub fn sections(path: impl AsRef<Path>) -> Result<Vec<Section>, String> {
     let (ended, inside) = sections_so_far(path)?;
     match inside.first() {
@@ -71,7 +71,7 @@ pub fn sections(path: impl AsRef<Path>) -> Result<Vec<Section>, String> {
     }
 }
 
-/// The same while there are still some inside: those that have ended, and those that have not.
+/// Checks a log while holders may still be inside. Returns the ended and the open sections.
 pub fn sections_so_far(path: impl AsRef<Path>) -> Result<(Vec<Section>, Vec<Section>), String> {
     let path = path.as_ref();
     let log = std::fs::read_to_string(path)
@@ -117,7 +117,7 @@ fn check(log: &str) -> Result<(Vec<Section>, Vec<Section>), String> {
 mod tests {
     use super::*;
 
-    /// The ids of callers that were inside and have left.
+    /// Returns the ids of callers that were inside and have left.
     fn ids(log: &str) -> Vec<String> {
         let (ended, inside) = check(log).unwrap();
         assert_eq!(inside, []);

@@ -1,4 +1,4 @@
-//! As much HTTP as a test of an example service needs.
+//! A minimal HTTP client for tests of example services.
 
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ pub struct HttpReply {
 }
 
 impl HttpReply {
-    /// The value of the first header of that name, which is given in lower case.
+    /// Returns the value of the first header of that name, which is given in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(header, _)| header == name);
         found.map(|(_, value)| value.as_str())
@@ -70,7 +70,7 @@ fn parse(reply: &str) -> Option<HttpReply> {
         headers,
         body,
     };
-    // A connection that broke in the middle must not pass for a short answer.
+    // Refuse the answer of a broken connection, which would look like a short one.
     let whole = match reply.header("content-length") {
         Some(length) => length.parse() == Ok(reply.body.len()),
         None => reply.header("transfer-encoding").is_none(),

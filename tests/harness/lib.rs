@@ -1,7 +1,6 @@
 //! The harness for tests against real `redis-server` processes.
 //!
-//! A test starts its own nodes, breaks them in the way its name says, and looks at what is left on
-//! them:
+//! A test starts its own nodes, breaks them in the way its name says, and looks at what is left on them:
 //!
 //! ```
 //! use redlock_tests::{NodeOptions, Nodes, Pttl};
@@ -33,17 +32,17 @@
 //! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
 //! * [`lines()`]: what this process logs.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
-//! * [`drop_after()`]: a caller that goes away at an await of its choice.
+//! * [`drop_after()`]: a caller that drops a future at an await of its choice.
 //! * [`eventually()`], [`wait_until()`]: the one place where a test may wait by looking again and again.
 //!
 //! Everything here panics with a message for the person who reads the failed test, unless the
 //! failure is what a test may want to see, as in [`RedisNode::try_command`].
 
-// A harness reports what it cannot do by panicking: a `# Panics` section on every item says nothing.
+// Every function of the harness panics if it fails, so `# Panics` sections would repeat that.
 #![allow(clippy::missing_panics_doc)]
 
-/// The examples of the attribute's reference. They need `redlock-runtime`, which a doc test of
-/// `redlock-macros` could only have by a second build of it for the host.
+/// Runs the examples of the attribute's reference. They need `redlock-runtime`, which a doc test of
+/// `redlock-macros` could only use after a second build for the host.
 #[cfg(doctest)]
 #[doc = include_str!("../../redlock-macros/src/reference.md")]
 pub struct Reference;

@@ -28,12 +28,12 @@ pub fn lines() -> &'static Lines {
 }
 
 impl Lines {
-    /// All lines so far.
+    /// Returns all lines so far.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock()).into_owned()
     }
 
-    /// The lines so far that contain all of `parts`.
+    /// Returns the lines so far that contain all of `parts`.
     pub fn with(&self, parts: &[&str]) -> Vec<String> {
         let text = self.text();
         let has_all = |line: &&str| parts.iter().all(|part| line.contains(part));

@@ -1,9 +1,8 @@
 //! Names whose addresses a test decides.
 //!
-//! A process looks names up by `getaddrinfo` of its C library, and a small library that is preloaded into it answers
-//! in its place: `names.c`. It therefore has to be there when the process starts, so the test is run by a process of
-//! its own. (A mount namespace with an `/etc/hosts` of its own needs rights that a container does not have, and no
-//! look-up would hang.)
+//! A process looks names up by `getaddrinfo` of its C library. A small preloaded library, `names.c`, replaces that
+//! function. It has to be loaded when the process starts, so each test runs in a process of its own. (A mount namespace
+//! with another `/etc/hosts` would need rights that a container lacks, and could not make a look-up hang.)
 
 use crate::TempDir;
 use crate::preload::build;
@@ -34,14 +33,13 @@ static LIBRARY: LazyLock<Result<Vec<u8>, String>> =
 pub struct Names {
     dir: PathBuf,
     under_way: File,
-    /// What each name is answered with.
+    /// The answer for each name.
     told: Mutex<BTreeMap<String, String>>,
 }
 
-/// Runs `body`, the whole of a test, in a process of its own: this program, with this one test. There it decides what
-/// names lead to.
+/// Runs `body`, the whole of a test, in a process where the test decides the addresses of names.
 ///
-/// The body runs on a runtime as that of `#[tokio::test]`.
+/// The process is this program, restricted to this test. The body runs on a runtime like that of `#[tokio::test]`.
 pub fn with_names<B: AsyncFnOnce(&Names)>(body: B) {
     if let Some(dir) = std::env::var_os(VARIABLE) {
         let names = Names::of(dir.into());
@@ -98,8 +96,9 @@ impl Names {
         self.tell(name, addresses.collect::<Vec<_>>().join(" "));
     }
 
-    /// Lets look-ups of `name` hang, as if the name server did not answer. Those that have begun hang on, whatever is
-    /// said of the name later.
+    /// Makes look-ups of `name` hang, as if the name server were silent.
+    ///
+    /// A look-up that has begun to hang never ends, even if the name gets addresses later.
     pub fn hang(&self, name: &str) {
         self.tell(name, "hang".to_owned());
     }
@@ -111,13 +110,13 @@ impl Names {
         for (name, answer) in &*told {
             let _ = writeln!(lines, "{name} {answer}");
         }
-        // In one step: a look-up may read the file meanwhile.
+        // Replace the file in one step, because a look-up may read it at any time.
         let (new, hosts) = (self.dir.join("new"), self.dir.join("hosts"));
         let written = fs::write(&new, lines).and_then(|()| fs::rename(&new, hosts));
         written.expect("the test's directory can be written");
     }
 
-    /// The number of look-ups of these names that are under way.
+    /// Returns the number of look-ups of these names that are under way.
     pub fn under_way(&self) -> u64 {
         let mut bytes = [0; 8];
         let read = self.under_way.read_exact_at(&mut bytes, 0);

@@ -29,27 +29,27 @@ impl Nodes {
         Self(nodes)
     }
 
-    /// The nodes in order.
+    /// Returns the nodes in order.
     pub fn iter(&self) -> std::slice::Iter<'_, RedisNode> {
         self.0.iter()
     }
 
-    /// How many nodes there are, running or not.
+    /// Returns how many nodes there are, running or not.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no node at all.
+    /// True if there is no node at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The nodes' URLs in order.
+    /// Returns the nodes' URLs in order.
     pub fn urls(&self) -> Vec<String> {
         self.iter().map(RedisNode::url).collect()
     }
 
-    /// A key's value on each node; `None` also for a node that is down or frozen.
+    /// Returns a key's value on each node; `None` also for a node that is down or frozen.
     pub fn values_of(&self, key: impl AsRef<[u8]>) -> Vec<Option<Vec<u8>>> {
         let key = key.as_ref();
         self.iter()
@@ -57,7 +57,7 @@ impl Nodes {
             .collect()
     }
 
-    /// The keys of all nodes that are neither down nor frozen, sorted, each once.
+    /// Returns the keys of all running nodes, sorted, each once.
     pub fn all_keys(&self) -> Vec<Vec<u8>> {
         let mut keys: Vec<_> = self.reachable().flat_map(RedisNode::keys).collect();
         keys.sort();
@@ -65,29 +65,28 @@ impl Nodes {
         keys
     }
 
-    /// The same without the keys that a client keeps for itself, as in
-    /// [`assert_no_lock_keys`](Self::assert_no_lock_keys).
+    /// Returns the keys of locks, as [`assert_no_lock_keys`](Self::assert_no_lock_keys) defines them.
     pub fn lock_keys(&self) -> Vec<Vec<u8>> {
         let mut keys = self.all_keys();
         keys.retain(|key| !is_auxiliary(key));
         keys
     }
 
-    /// Waits until no node that is neither down nor frozen has any key; panics after `within`,
-    /// with the keys that are left.
+    /// Waits until all running nodes are empty. Panics after `within`, with the keys that are left.
     #[track_caller]
     pub fn assert_no_keys(&self, within: Duration) -> impl Future<Output = ()> {
         self.assert_no_keys_but(within, |_| false)
     }
 
-    /// The same without the keys that a client keeps for itself: those whose name contains
-    /// `redlock:`, such as restart markers and fencing counters.
+    /// Waits until all running nodes have no key of a lock. Panics after `within`.
+    ///
+    /// Keys whose name contains `redlock:`, such as restart markers and fencing counters, may stay.
     #[track_caller]
     pub fn assert_no_lock_keys(&self, within: Duration) -> impl Future<Output = ()> {
         self.assert_no_keys_but(within, is_auxiliary)
     }
 
-    /// The same without the keys that `allowed` accepts.
+    /// Waits until all running nodes have only keys that `allowed` accepts. Panics after `within`.
     #[track_caller]
     pub fn assert_no_keys_but(
         &self,
@@ -121,7 +120,7 @@ impl Nodes {
     }
 }
 
-/// A permit is a lock, whatever its key is called.
+/// True if `key` is not the key of a lock. A permit is a lock, although its name begins with `redlock:`.
 pub(crate) fn is_auxiliary(key: &[u8]) -> bool {
     let contains = |text: &[u8]| key.windows(text.len()).any(|part| part == text);
     let is_permit = contains(b"redlock:permit:") && !contains(b"redlock:fence:");

@@ -26,7 +26,7 @@ struct Block {
     given_out: u16,
 }
 
-/// A port that no other test uses. A process outside of the tests may use it: then binding fails, and
+/// Returns a port that no other test uses. A process outside of the tests may use it: then binding fails, and
 /// the caller tries the next port. To ask beforehand would be a race.
 pub(crate) fn next() -> u16 {
     let mut owned = BLOCKS_OWNED.lock();

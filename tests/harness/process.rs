@@ -33,16 +33,16 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     child: Child,
-    /// Set by the reaper thread, under the lock. As long as it is `None` the process id is still
-    /// ours, so that a signal cannot hit a stranger.
+    /// Set by the reaper thread, under the lock. While the status is `None`, the process id is still
+    /// ours, so a signal cannot hit another process.
     status: Option<ExitStatus>,
     lines: VecDeque<String>,
-    /// How many lines were dropped from the front of `lines`.
+    /// The number of lines that were dropped from the front of `lines`.
     forgotten: usize,
     open_streams: usize,
 }
 
-/// Why an awaited line did not come.
+/// The reason why an awaited line did not arrive.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoLine {
     Exited,
@@ -152,7 +152,7 @@ impl Process {
         }
     }
 
-    /// What the process wrote so far, both streams, for failure messages.
+    /// Returns the output of the process so far, of both streams, for failure messages.
     pub(crate) fn output(&self) -> String {
         let state = self.shared.state.lock();
         let mut output = String::new();

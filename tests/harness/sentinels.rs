@@ -7,18 +7,18 @@ use redis::RedisResult;
 
 use crate::{Authority, NodeOptions, Nodes, RedisNode, eventually};
 
-/// Three processes agree on a failover within seconds; this is for a busy machine.
+/// The longest time for a failover. It takes seconds on an idle machine.
 const SOON: Duration = Duration::from_secs(40);
 
-/// For how many ms a server may be silent before sentinels take it for down: on a busy machine they
-/// must not take a slow server for a dead one. A test that kills or freezes the master has them fail
-/// over by a command, which does not ask whether it is down, or tells them to look from then on.
+/// The time in ms for which a server may be silent before sentinels consider it dead.
+///
+/// It is long because a server on a busy machine is slow, but alive. A test that kills or freezes the master starts the
+/// failover by a command, which does not require a dead master, or shortens this time.
 const NEVER_DOWN: &str = "600000";
-/// For how many ms a server may take each step of a failover. One that is given up is not begun
-/// again.
+/// The time in ms for each step of a failover. Sentinels do not repeat a failover that timed out.
 const NEVER_GIVEN_UP: &str = "600000";
 
-/// How a group is started: with passwords or without.
+/// The options of a group: passwords, TLS, and directives of `redis.conf`.
 #[derive(Clone, Debug, Default)]
 pub struct SentinelOptions {
     servers: NodeOptions,
@@ -27,7 +27,7 @@ pub struct SentinelOptions {
 }
 
 impl SentinelOptions {
-    /// What the master and the replicas ask for. Letters and digits only.
+    /// Sets the password of the master and the replicas. Letters and digits only.
     #[must_use]
     pub fn password(mut self, password: &str) -> Self {
         let servers = std::mem::take(&mut self.servers);
@@ -36,14 +36,14 @@ impl SentinelOptions {
         self
     }
 
-    /// What the sentinels ask for. Letters and digits only.
+    /// Sets the password of the sentinels. Letters and digits only.
     #[must_use]
     pub fn sentinel_password(mut self, password: &str) -> Self {
         self.sentinels = self.sentinels.password(password);
         self
     }
 
-    /// All of them speak TLS, with each other too, and nothing else.
+    /// Makes all processes speak only TLS, also with each other.
     #[must_use]
     pub fn tls(mut self, authority: &Authority) -> Self {
         let speaking = |options: NodeOptions| options.tls(authority).arg("tls-replication", "yes");
@@ -52,7 +52,7 @@ impl SentinelOptions {
         self
     }
 
-    /// A directive of `redis.conf` for the master and the replicas.
+    /// Adds a directive of `redis.conf` for the master and the replicas.
     #[must_use]
     pub fn arg(mut self, directive: &str, value: &str) -> Self {
         self.servers = self.servers.arg(directive, value);
@@ -60,16 +60,14 @@ impl SentinelOptions {
     }
 }
 
-/// One master, two replicas and three sentinels, all processes of their own; the sentinels call the
-/// master `shop`.
+/// A group of one master, two replicas and three sentinels, which call the master `shop`.
 ///
-/// Nothing fails over unless the test has it: see [`fail_over`](Self::fail_over) and
-/// [`until_replaced`](Self::until_replaced).
+/// A failover happens only in [`fail_over`](Self::fail_over) and [`until_replaced`](Self::until_replaced).
 #[derive(Debug)]
 pub struct SentinelGroup {
-    /// One of them the master: the first one, at the beginning.
+    /// The master and the replicas. At the beginning, the first one is the master.
     pub servers: Nodes,
-    /// Those who watch it.
+    /// The sentinels that watch the master.
     pub sentinels: Nodes,
 }
 
@@ -149,7 +147,7 @@ impl SentinelGroup {
         )
     }
 
-    /// The master that the sentinels name, all that can be asked the same.
+    /// Returns the master on which all reachable sentinels agree.
     pub async fn master(&self) -> &RedisNode {
         eventually("the sentinels to name one master", SOON, async || {
             self.named()
@@ -157,16 +155,18 @@ impl SentinelGroup {
         .await
     }
 
-    /// Makes another server the master, in good order, as an operator does (`SENTINEL FAILOVER`).
-    /// Returns the one before once all sentinels name another.
+    /// Makes another server the master, as an operator does (`SENTINEL FAILOVER`).
+    ///
+    /// Returns the previous master, once all sentinels name another.
     pub async fn fail_over(&self) -> &RedisNode {
         let before = self.master().await;
         self.until_replaced(before).await;
         before
     }
 
-    /// Has the sentinels replace the master `lost`, which may be killed or frozen. Returns once all
-    /// sentinels that answer name another master.
+    /// Makes the sentinels replace the killed or frozen master `lost`.
+    ///
+    /// Returns once all reachable sentinels name another master.
     pub async fn until_replaced(&self, lost: &RedisNode) {
         let sentinel = self.reachable().next().expect("a sentinel that answers");
         eventually("a failover to begin", SOON, async || {
@@ -180,7 +180,7 @@ impl SentinelGroup {
     /// Waits until `server` follows the master.
     pub async fn until_replica(&self, server: &RedisNode) {
         eventually("the old master to follow the new one", SOON, async || {
-            // Whoever is made a replica closes its connections.
+            // A server closes its connections when it becomes a replica, so errors are expected.
             let info: RedisResult<String> = server.try_command(["INFO", "replication"]);
             let info = info.map_err(|error| error.to_string())?;
             let is_up = info.contains("role:slave") && info.contains("master_link_status:up");
@@ -189,7 +189,7 @@ impl SentinelGroup {
         .await;
     }
 
-    /// Waits until a key is on all servers: a failover loses what is not.
+    /// Waits until a key is on all servers, because a failover would lose it otherwise.
     pub async fn until_replicated(&self, key: &str) {
         eventually("the key on all servers", SOON, async || {
             let values = self.servers.values_of(key);
@@ -234,8 +234,10 @@ impl SentinelGroup {
     }
 }
 
-/// Lets a sentinel look, ask and tell more often than every ten, one and two seconds. It must not
-/// take a busy machine for a clock that jumps either ("tilt", half a minute of doing nothing).
+/// Makes a sentinel query and publish more often than by default, which is every one to ten seconds.
+///
+/// It also switches off the tilt mode, in which a sentinel on a busy machine would take delays for jumps of the clock
+/// and do nothing for half a minute.
 fn hurry(sentinel: &RedisNode) {
     let pace = "info-period 500 ask-period 200 publish-period 300 tilt-trigger 600000";
     sentinel.command(["SENTINEL", "DEBUG"].into_iter().chain(pace.split(' ')));

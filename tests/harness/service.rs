@@ -12,7 +12,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// How long a service may take until its ready line.
+/// The longest time until a service prints its ready line.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The examples built so far. The lock is held during a build: each is built once.
@@ -39,8 +39,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Builds an example of the workspace, in the profile of this test, once a process. Returns the
-    /// program's path.
+    /// Builds an example of the workspace, in the profile of this test, once a process. Returns the program's path.
     pub async fn build_example(name: &str) -> PathBuf {
         let name = name.to_owned();
         tokio::task::spawn_blocking(move || {
@@ -64,7 +63,7 @@ impl Service {
         Self::spawn_with_args(program, [""; 0], envs, ready_line_prefix).await
     }
 
-    /// The same with arguments.
+    /// Starts `program` with arguments, as [`spawn`](Self::spawn) does.
     pub async fn spawn_with_args<K: AsRef<OsStr>, V: AsRef<OsStr>>(
         program: impl AsRef<Path>,
         args: impl IntoIterator<Item = impl AsRef<OsStr>>,
@@ -90,17 +89,17 @@ impl Service {
         service
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// What followed the prefix in the ready line.
+    /// Returns the rest of the ready line after the prefix.
     pub fn ready(&self) -> &str {
         &self.ready
     }
 
-    /// The address in the ready line: the first word that is one, after an optional `http://`.
+    /// Returns the address in the ready line: the first word that is one, after an optional `http://`.
     pub fn addr(&self) -> SocketAddr {
         let mut words = self.ready.split_whitespace();
         words
@@ -142,13 +141,12 @@ impl Service {
         self.process.kill();
     }
 
-    /// Whether the process exists.
+    /// True if the process exists.
     pub fn is_running(&self) -> bool {
         self.process.is_running()
     }
 
-    /// Waits for the process to end; panics after `within`. [`output`](Self::output) is complete
-    /// then.
+    /// Waits for the process to end; panics after `within`. [`output`](Self::output) is complete then.
     pub async fn wait(&self, within: Duration) -> ExitStatus {
         let process = self.process.clone();
         let waiting = tokio::task::spawn_blocking(move || process.wait(within));
@@ -158,7 +156,7 @@ impl Service {
             .unwrap_or_else(|| panic!("still running after {within:?}: {self}"))
     }
 
-    /// What the process wrote so far, both streams.
+    /// Returns the output of the process so far, of both streams.
     pub fn output(&self) -> String {
         self.process.output()
     }

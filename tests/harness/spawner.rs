@@ -1,17 +1,16 @@
 //! Child processes that end with this process, however it ends.
 //!
-//! Dropping a child's handle kills the child. A process that is itself killed drops nothing.
-//! For that case there is the *undertaker*: one shell per process, which is told of each child. When
-//! this process ends, the kernel closes the shell's input; then the shell kills the children that are
-//! left, stopped ones too. It needs nothing but a POSIX shell, so it works wherever the tests do.
+//! Dropping a child's handle kills the child, but a killed process drops nothing. The *undertaker* handles that case:
+//! one shell per process, which reads the id of each child. When this process ends, the kernel closes the shell's
+//! input. Then the shell kills the remaining children, even stopped ones. A POSIX shell suffices, so this works
+//! wherever the tests do.
 
 use parking_lot::Mutex;
 use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 
-/// The signals are those that a terminal sends to all processes of a group: the undertaker has to
-/// outlive them.
+/// The script of the undertaker. It ignores the signals that a terminal sends to all processes of a group.
 const SCRIPT: &str = r#"
     trap '' HUP INT QUIT TERM TSTP
     alive=' '
@@ -34,16 +33,16 @@ static UNDERTAKER: LazyLock<Mutex<Child>> = LazyLock::new(|| {
     Mutex::new(started.unwrap_or_else(|error| panic!("cannot start `sh`: {error}")))
 });
 
-/// Starts a child. Whoever reaps it calls [`ended`] before that.
+/// Starts a child. Call [`ended`] before you reap it.
 pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
-    // First of all: a child that is started before it might be left behind.
+    // Start the undertaker first, because it would miss an earlier child.
     LazyLock::force(&UNDERTAKER);
     let child = command.spawn()?;
     tell("born", child.id());
     Ok(child)
 }
 
-/// The child has ended and is not reaped yet. Once it is, its id may be that of another process.
+/// Tells the undertaker that a child has ended. Call this before the child is reaped, because its id is reused then.
 pub(crate) fn ended(child: &Child) {
     tell("dead", child.id());
 }
@@ -51,8 +50,8 @@ pub(crate) fn ended(child: &Child) {
 fn tell(event: &str, id: u32) {
     let mut undertaker = UNDERTAKER.lock();
     if let Some(input) = &mut undertaker.stdin {
-        // One write a line: half a line is no line. Without an undertaker all children still end
-        // with their handles.
+        // Write each line at once, so that the undertaker never reads half a line. An error is ignored, because
+        // the children still end with their handles.
         let _ = input.write_all(format!("{event} {id}\n").as_bytes());
     }
 }

@@ -11,7 +11,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 pub struct TempDir(PathBuf);
 
 impl TempDir {
-    /// Makes one among the system's temporary files.
+    /// Makes a directory among the system's temporary files.
     #[expect(clippy::new_without_default, reason = "it makes a directory")]
     pub fn new() -> Self {
         loop {
@@ -30,7 +30,7 @@ impl TempDir {
         }
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -38,7 +38,7 @@ impl TempDir {
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        // A directory that stays behind is litter, not a reason to abort during another panic.
+        // Ignore an error: a directory that stays is litter, but a panic here could abort another one.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

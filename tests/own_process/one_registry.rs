@@ -120,7 +120,7 @@ async fn the_log_says_that_a_registry_was_dropped() {
     let told = || {
         lines
             .text()
-            .matches("what `init` returned was dropped")
+            .matches("the `Redlock` from `init` was dropped")
             .count()
     };
     start().await.shutdown().await;

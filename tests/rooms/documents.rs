@@ -78,12 +78,13 @@ impl Known {
         self.files.push((path.to_owned(), words));
     }
 
-    /// Whether `path` is the end of the path of a file or folder.
+    /// True if `path` is the end of the path of a file or folder.
     fn has_path(&self, path: &str) -> bool {
         self.paths.iter().any(|known| known.ends_with(path))
     }
 
-    /// Whether a file in one of `folders`, or anywhere if there are none, has all of `names`; or the only one is a package.
+    /// True if a file in one of `folders`, or anywhere if there are none, has all of `names`; or the only one is a
+    /// package.
     fn has_names(&self, names: &[&str], folders: &[String]) -> bool {
         let is_package = || names.len() == 1 && self.packages.contains(names[0]);
         let has_all = |words: &HashSet<String>| names.iter().all(|name| words.contains(*name));
@@ -136,7 +137,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// The texts in backticks of a line, but for those in links to other places of the web.
+/// Returns the texts in backticks of a line, but for those in links to other places of the web.
 fn codes(line: &str) -> Vec<&str> {
     let parts: Vec<&str> = line.split('`').collect();
     let inside = parts.iter().enumerate().skip(1).step_by(2);
@@ -151,7 +152,7 @@ fn codes(line: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The folders of the crates in the last cell of a row of the glossary.
+/// Returns the folders of the crates in the last cell of a row of the glossary.
 fn crates_of(line: &str) -> Vec<String> {
     let last = line
         .strip_suffix(" |")
@@ -161,7 +162,7 @@ fn crates_of(line: &str) -> Vec<String> {
     crates.map(|word| format!("redlock-{word}")).collect()
 }
 
-/// What `document`, the text of the file `path`, names and is not there.
+/// Returns what `document`, the text of the file `path`, names and is not there.
 fn wrong_names(known: &Known, path: &str, document: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut is_block = false;
@@ -246,7 +247,7 @@ fn add_folders(folder: &Path, name: &str, folders: &mut BTreeSet<String>) {
     }
 }
 
-/// The folders that have a row in the part of `document` that is about the crate `name`.
+/// Returns the folders that have a row in the part of `document` that is about the crate `name`.
 fn rows(document: &str, name: &str) -> BTreeSet<String> {
     let heading = format!("\n## `{name}`");
     let part = document.split(&heading).nth(1).unwrap_or_default();

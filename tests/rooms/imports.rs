@@ -10,7 +10,7 @@ pub(crate) struct Import {
     pub(crate) path: Vec<String>,
 }
 
-/// All paths in `source`, the text of `module`, that begin with `crate`, `super` or `self`. What is
+/// Returns all paths in `source`, the text of `module`, that begin with `crate`, `super` or `self`. What is
 /// compiled for tests only does not count.
 pub(crate) fn imports(source: &str, module: &[String]) -> syn::Result<Vec<Import>> {
     let file = syn::parse_file(source)?;

@@ -26,7 +26,7 @@ impl House {
         self.rooms.iter().position(|known| known == room)
     }
 
-    /// The modules above the rooms: `redis` for `redlock-core/src/redis`.
+    /// Returns the modules above the rooms: `redis` for `redlock-core/src/redis`.
     fn prefix(&self) -> Vec<&str> {
         let below_src = self.folder.split("/src").nth(1).unwrap_or_default();
         below_src
@@ -35,7 +35,7 @@ impl House {
             .collect()
     }
 
-    /// The room that the module `path` is in. `None` for the folder's own `mod.rs` or `lib.rs`, which
+    /// Returns the room that the module `path` is in. `None` for the folder's own `mod.rs` or `lib.rs`, which
     /// stands above all rooms, and for modules elsewhere.
     fn room<'a>(&self, path: &'a [String]) -> Option<&'a str> {
         let prefix = self.prefix();
@@ -43,7 +43,7 @@ impl House {
         is_inside.then(|| path[prefix.len()].as_str())
     }
 
-    /// What is wrong with the imports of the file at `path`.
+    /// Returns what is wrong with the imports of the file at `path`.
     fn wrong(&self, path: &str, module: &[String], found: &[Import]) -> Vec<String> {
         let Some(room) = self.room(module) else {
             return Vec::new();
@@ -78,7 +78,7 @@ fn workspace() -> &'static Path {
         .expect("the tests are in a folder of the workspace")
 }
 
-/// The block `rooms` of ARCHITECTURE.md: a folder, a colon, and its rooms with `>` between them. A line
+/// Returns the block `rooms` of ARCHITECTURE.md: a folder, a colon, and its rooms with `>` between them. A line
 /// that begins with spaces continues the one before.
 fn houses(document: &str) -> Vec<House> {
     let block = document.split("```text rooms\n").nth(1).unwrap_or_default();

@@ -1,5 +1,7 @@
-//! The lock service of etcd, in which a member runs the mutex of its Go client: a key under the caller's
-//! lease, the lowest revision has the lock, each waits for the end of the one before.
+//! The lock service of etcd, in which a member runs the mutex of its Go client.
+//!
+//! Each caller has a key under its lease. The lowest revision has the lock, and each caller waits for the end of the
+//! previous one.
 
 use std::str::FromStr as _;
 

@@ -1,5 +1,4 @@
-//! Lock and release beside other systems: other clients of Redis, etcd, and `PostgreSQL`. See the library's
-//! docs.
+//! Lock and release, compared with other clients of Redis, etcd, and `PostgreSQL`. See the library's docs.
 
 mod etcd;
 mod postgres;

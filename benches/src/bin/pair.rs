@@ -1,4 +1,4 @@
-//! Pairs two checkouts of the library: see `scripts/pair`.
+//! Compares the speed of two checkouts of the library, for `scripts/pair`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What annotated functions take to compile: a program of 300 functions, with the attribute, with
+//! The time to compile a program of 300 functions: with the attribute, with
 //! `#[tracing::instrument]`, and with neither.
 
 use std::fmt::Write as _;
@@ -30,8 +30,7 @@ const PROGRAMS: [(&str, &str); 3] = [
     ),
 ];
 
-/// A command of cargo's, its name in the results, and the directory below the target directory that
-/// it compiles into.
+/// A command of cargo's, its name in the results, and the directory below the target directory that it compiles into.
 const COMMANDS: [(&str, &[&str], &str); 3] = [
     ("check", &["check"], "debug"),
     ("dev", &["build"], "debug"),

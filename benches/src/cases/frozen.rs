@@ -1,4 +1,4 @@
-//! One of the nodes hangs: it accepts what it is sent and never answers.
+//! One hanging node, which accepts commands and never answers.
 
 use std::time::Duration;
 
@@ -45,8 +45,7 @@ impl Condition {
     }
 }
 
-/// This library's pairs over `nodes` while the last node hangs, against the same while all nodes are
-/// healthy.
+/// This library's pairs over `nodes` while the last node hangs, against the same while all nodes are healthy.
 pub fn frozen(plan: &Plan, nodes: &Nodes, report: &mut Report) {
     let runtime = runtime(Flavor::MultiThread);
     let ours = runtime.block_on(Ours::connect(&nodes.urls(), plan.connect_timeout));
@@ -91,8 +90,7 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// One sample of each condition. Every other round begins with the frozen node and goes back to
-    /// health.
+    /// One sample of each condition. Every other round begins with the frozen node and goes back to health.
     fn round(&self, round: usize) -> Vec<(Condition, Sample)> {
         let hanging = &self.nodes[self.nodes.len() - 1];
         let mut samples = Vec::new();

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The cases that are measured.
 
 mod compile_time;
 mod contended;

@@ -1,4 +1,4 @@
-//! An annotated call against the same lock taken by hand, on in-process nodes.
+//! An annotated call, compared with an explicit lock, on in-process nodes.
 
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,7 @@ use crate::ways::{Body, Grounds, Way};
 
 const NODES: [usize; 2] = [3, 1];
 
-/// Calls in one turn: about a millisecond, so that a turn which was interrupted is an outlier
-/// among many.
+/// Calls in one turn: about a millisecond, so that a turn which was interrupted is an outlier among many.
 const TURN: u32 = 256;
 const CALLS: usize = TURN as usize;
 

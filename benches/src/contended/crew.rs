@@ -1,4 +1,4 @@
-//! Several workers, and what they are told.
+//! Several workers, and their orders.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

@@ -1,4 +1,4 @@
-//! What one turn amounts to.
+//! The figures of one turn.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -66,9 +66,8 @@ impl Figures {
             .filter(|entry| turn.window.contains(entry.hold.acquired))
             .copied()
             .collect();
-        // Callers that waited since before the turn, or still waited after it, count as well.
-        // Otherwise an implementation that lets some callers wait for ever would have the shortest
-        // waits.
+        // Callers that waited since before the turn, or still waited after it, count as well. Otherwise an
+        // implementation that lets some callers wait for ever would have the shortest waits.
         let mut waits: Vec<Duration> = entries
             .iter()
             .filter(|entry| entry.hold.acquired >= turn.window.begin)

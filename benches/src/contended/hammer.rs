@@ -1,4 +1,4 @@
-//! Tasks that take the key, hold it, and give it back, one time after the other.
+//! Tasks that repeatedly take the key, hold it, and release it.
 
 use redlock_core::request::Kind as LockKind;
 

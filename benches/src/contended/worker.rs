@@ -1,6 +1,6 @@
-//! A process of its own that takes part: this very program, started again with a hidden argument.
+//! A worker process, which is this program, started again with a hidden argument.
 //!
-//! It gets one turn a line as JSON and answers each with one line, its log. It ends with its input,
+//! The worker reads one turn a line as JSON and answers each with one line, its log. It ends with its input,
 //! and so with the process that started it.
 
 use std::io::{self, BufRead as _, Write as _};

@@ -1,4 +1,4 @@
-//! Waiting for a key that others want too.
+//! Waiting for a key for which others compete.
 
 use std::time::Duration;
 

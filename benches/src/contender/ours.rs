@@ -1,4 +1,4 @@
-//! `redlock-core`, as its users' code reaches it.
+//! `redlock-core`, through its public interface.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The limit: what can be had by hand, with sockets alone.
+//! The upper limit: the commands of a lock over plain sockets.
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};

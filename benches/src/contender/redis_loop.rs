@@ -1,4 +1,4 @@
-//! Redlock as one writes it by hand, with the `redis` crate and an afternoon.
+//! A simple Redlock, written directly with the `redis` crate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -69,8 +69,7 @@ impl RedisLoop {
         }
     }
 
-    /// Tries again and again, with a random pause below `delay` after each refusal, as such loops
-    /// do.
+    /// Tries again and again, with a random pause below `delay` after each refusal, as such loops do.
     pub(super) async fn wait_for(&self, key: &str, delay: Duration) -> Result<Taken, String> {
         let end = Instant::now() + held::WAIT;
         loop {

@@ -1,7 +1,7 @@
 //! Two checkouts of the library in one interleaved run, for `scripts/pair`.
 //!
-//! Both probes take short turns on the same servers, in alternating order, and plain sockets have a turn behind each of
-//! them. If these are slow in a round, the machine was, and the round is set aside.
+//! Both probes take short turns on the same servers, in alternating order. Plain sockets have a turn after each of
+//! them. If the sockets are slow in a round, the machine was slow, and the round is set aside.
 
 mod probe;
 

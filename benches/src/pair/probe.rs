@@ -1,4 +1,4 @@
-//! The probe of a checkout: how it is built, and what it counts.
+//! The probe of a checkout: its build and its counts.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Other systems' locks beside ours: each client is a program of its own, which obeys `measure` as
+//! The locks of other systems. Each client is a separate program, which obeys `measure` as
 //! `redlock-interop-tests` says.
 
 mod outcome;

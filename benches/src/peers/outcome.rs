@@ -1,4 +1,4 @@
-//! What one turn of a system amounts to.
+//! The outcome of one turn of a system.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! A client written in Rust as a program that obeys `measure`: a benchmark, started again with a hidden
-//! argument.
+//! A client in Rust that obeys `measure`: the benchmark program, started again with a hidden argument.
 
 use std::io;
 use std::process::{self, Command};
@@ -15,8 +14,7 @@ use super::Measured;
 use crate::clock::{Moment, now};
 use crate::contender::{Contender, Held, Kind, Ours, keep};
 
-/// The argument that makes a benchmark such a program; the system's name and the URLs of its servers
-/// follow.
+/// The argument that makes a benchmark such a program; the system's name and the URLs of its servers follow.
 const ARGUMENT: &str = "--measure-this-system";
 
 /// Of every lock; far beyond the time for which a caller holds it.

@@ -1,4 +1,4 @@
-//! The systems: what each promises, and how its program is started.
+//! The systems, with their promises and the commands that start their programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

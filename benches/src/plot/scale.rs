@@ -1,4 +1,4 @@
-//! Where a value is on the axis.
+//! The scale of an axis.
 
 /// How values become lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! The tables of all groups in one place, made from what is in the directory of the results.
+//! The document with the tables of all groups, made from the files of the results.
 //!
-//! Each program measures some of the groups and rewrites the whole: so it does not matter in which
-//! order they run, or whether only one of them does.
+//! Each program measures some of the groups and rewrites the whole document. So it does not matter in which
+//! order the programs run, or whether only one runs.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What the figures were taken on.
+//! The machine on which the figures were measured.
 
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};

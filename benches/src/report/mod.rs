@@ -1,4 +1,4 @@
-//! What a group found: tables, figures, plots, and what went wrong.
+//! The report of a group: its tables, figures, plots and errors.
 
 mod document;
 mod files;
@@ -187,8 +187,7 @@ pub(crate) fn median<S>(samples: &[S], figure: impl Fn(&S) -> f64) -> String {
 /// The heading of [`trouble`].
 pub(crate) const TROUBLE: &str = "failed, unconfirmed, left";
 
-/// How many pairs failed and how many releases were not confirmed in time, and how many keys were
-/// left on the nodes.
+/// How many pairs failed and how many releases were not confirmed in time, and how many keys were left on the nodes.
 pub(crate) fn trouble(samples: &[Sample]) -> String {
     let sum = |count: fn(&Sample) -> usize| samples.iter().map(count).sum::<usize>();
     let failed = sum(|sample| sample.failures);

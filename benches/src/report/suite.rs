@@ -1,4 +1,4 @@
-//! One benchmark program: its groups, one after the other, and how it ends.
+//! One benchmark program, which runs its groups one after the other.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -45,8 +45,7 @@ impl Suite {
         groups.iter().any(|&group| self.plan.wants(group))
     }
 
-    /// Measures `group`, if it is wanted, and writes its results. Without `nodes` it is about this
-    /// process alone.
+    /// Measures `group`, if it is wanted, and writes its results. Without `nodes` it is about this process alone.
     pub fn measure(
         &mut self,
         group: Group,

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::AcquireError;
+use crate::io_thread::share_woken_tasks;
 use crate::kinds::{Advice, ProtocolArgs, runs};
 use crate::lease::{ClientParts, Lease, LeaseShared};
 use crate::model::resource::Resource;
@@ -19,7 +20,7 @@ use crate::quorum::validity::Validity;
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::fair_share::let_others_go_first;
-use crate::waiting::quorum_watch::{any_free, any_freed};
+use crate::waiting::quorum_watch::{QuorumWatch, any_free, any_freed};
 use crate::waiting::refusal_error::{refusal_error, waiter_error};
 use crate::waiting::refused_attempt::{RefusedAttempt, SoughtLock};
 use crate::waiting::{LineKey, Turn};
@@ -228,48 +229,60 @@ impl<'a> Acquirer<'a> {
             next => next,
         };
         let Some(next) = next else { return false };
-        let began = environment.now();
         let watches = refusal.watches();
-        let protocol = &refusal.lock.protocol;
-        let shares = protocol.is_shared();
-        let free = async {
-            if watches.is_empty() {
-                return pending().await;
-            }
-            let is_free = tokio::select! {
-                biased;
-                () = any_free(&watches) => true,
-                // Other readers may have come before a majority of the nodes was free.
-                () = watches[0].until_changed(), if shares => false,
-            };
-            // The votes that were missing when the attempt was decided have arrived by now.
-            let is_behind = refusal.is_behind_others();
-            let spread = if is_behind && protocol.permits().is_some() {
-                budget.spread_in_queue(environment)
-            } else if is_behind || !is_free {
-                budget.spread_behind_others(environment)
-            } else {
-                budget.spread(environment, refusal.is_divided())
-            };
-            let clock = &environment.clock;
-            let until = began.saturating_add(spread);
-            if shares {
-                return clock.sleep_until(until).await;
-            }
-            if is_behind {
-                // Once those ahead have come, the next release is for others.
-                before(&**clock, until, any_freed(&watches)).await;
-            } else {
-                clock.sleep_until(until).await;
-            }
-            match protocol.turn_rule() {
-                TurnRule::HandOver => turn.until_first(&watches[0]).await,
-                _ => any_free(&watches).await,
-            }
+        let Some(watch) = watches.first() else {
+            turn.pause(next, pending()).await;
+            return true;
         };
-        turn.pause(next, free).await;
-        watches.first().inspect(|watch| turn.record_seen(watch));
+        turn.pause(next, until_free(turn, refusal, &watches, budget))
+            .await;
+        turn.record_seen(watch);
         true
+    }
+}
+
+/// Completes when an attempt may win: the lock is free, and the callers that go first had time to ask for it.
+async fn until_free(
+    turn: &Turn,
+    refusal: &RefusedAttempt,
+    watches: &[QuorumWatch],
+    budget: &mut RetryBudget<'_>,
+) {
+    let environment = &refusal.lock.context.environment;
+    let (clock, protocol) = (&*environment.clock, &refusal.lock.protocol);
+    let (began, watch) = (clock.now(), &watches[0]);
+    let (shares, has_queue) = (protocol.is_shared(), protocol.permits().is_some());
+    let is_free = tokio::select! {
+        biased;
+        () = any_free(watches) => true,
+        // Other readers may have come before a majority of the nodes was free.
+        () = watch.until_changed(), if shares => false,
+        // No node will tell when those ahead in the queue have gone.
+        () = watch.until_blind(), if has_queue => false,
+    };
+    // The votes that were missing when the attempt was decided have arrived by now.
+    let is_behind = refusal.is_behind_others();
+    if has_queue && !is_free && !is_behind {
+        return any_free(watches).await;
+    }
+    let spread = if is_behind && has_queue {
+        budget.spread_in_queue(environment)
+    } else if is_behind || !is_free {
+        budget.spread_behind_others(environment)
+    } else {
+        budget.spread(environment, refusal.is_divided())
+    };
+    let until = began.saturating_add(spread);
+    if is_behind && !shares {
+        // Once those ahead have come, the next release is for others.
+        before(clock, until, any_freed(watches)).await;
+    } else {
+        clock.sleep_until(until).await;
+    }
+    match protocol.turn_rule() {
+        TurnRule::HandOver => turn.until_first(watch).await,
+        _ if shares || !is_free => {}
+        _ => any_free(watches).await,
     }
 }
 
@@ -285,6 +298,10 @@ impl Drop for Acquirer<'_> {
         if let Some(call) = self.protocol.withdraw_call(is_kept) {
             // The call follows the acquisitions on each connection, and is owed until it is delivered.
             Round::start(self.nodes, call, Goal::All);
+        }
+        if !self.has_won {
+            // The turn of a caller that was dropped went to the next one, which tokio keeps for this worker.
+            share_woken_tasks();
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::process::{self, FORKED, is_forked};
 use crate::quorum::peek::LockStatus;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::request::Request;
-use crate::setters::setters;
+use crate::setters::options;
 use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch, WaiterLimits};
 use force_release::ForceReleased;
 
@@ -37,25 +37,27 @@ pub struct Client {
     pub(crate) shared: Arc<ClientParts>,
 }
 
-/// The settings of a client.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    node_timeout: Duration,
-    key_prefix: Box<[u8]>,
-    handover_time: Duration,
-    max_waiters_per_lock: u32,
-    max_waiters: u32,
-}
+options! {
+    /// The settings of a client.
+    #[derive(Clone, Debug)]
+    pub struct Settings {
+        /// Sets the time for which an attempt without a majority waits for answers.
+        node_timeout: Duration = Self::DEFAULT_NODE_TIMEOUT;
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            node_timeout: Self::DEFAULT_NODE_TIMEOUT,
-            key_prefix: Box::default(),
-            handover_time: Self::DEFAULT_HANDOVER_TIME,
-            max_waiters_per_lock: Self::DEFAULT_MAX_WAITERS_PER_LOCK,
-            max_waiters: Self::DEFAULT_MAX_WAITERS,
-        }
+        /// Sets the prefix of each name of a resource.
+        key_prefix: Box<[u8]> = Box::default(), from impl Into<Box<[u8]>>;
+
+        /// Sets the time for which callers of this client may have a lock one after another, before callers of other
+        /// processes may have it. The time is at least eight times as long as the nodes took to grant the lock. The
+        /// holder at the end of this time may finish. A process may go on with one of n permits for n times as long, up to
+        /// eight times. With zero, every lock is released for all processes.
+        handover_time: Duration = Self::DEFAULT_HANDOVER_TIME;
+
+        /// Sets the number of callers that may wait for the same lock. Further callers are refused at once.
+        max_waiters_per_lock: u32 = Self::DEFAULT_MAX_WAITERS_PER_LOCK;
+
+        /// Sets the number of callers that may wait for locks in total.
+        max_waiters: u32 = Self::DEFAULT_MAX_WAITERS;
     }
 }
 
@@ -71,26 +73,6 @@ impl Settings {
 
     /// The default of [`max_waiters`](Self::max_waiters).
     pub const DEFAULT_MAX_WAITERS: u32 = 100_000;
-
-    setters! {
-        /// Sets the time for which an attempt without a majority waits for answers.
-        node_timeout: Duration;
-
-        /// Sets the prefix of each name of a resource.
-        key_prefix: impl Into<Box<[u8]>>;
-
-        /// Sets the time for which callers of this client may have a lock one after another, before callers of other
-        /// processes may have it. The time is at least eight times as long as the nodes took to grant the lock. The
-        /// holder at the end of this time may finish. A process may go on with one of n permits for n times as long, up to
-        /// eight times. With zero, every lock is released for all processes.
-        handover_time: Duration;
-
-        /// Sets the number of callers that may wait for the same lock. Further callers are refused at once.
-        max_waiters_per_lock: u32;
-
-        /// Sets the number of callers that may wait for locks in total.
-        max_waiters: u32;
-    }
 }
 
 impl Client {

@@ -60,7 +60,7 @@ impl IoThread {
         std::thread::Builder::new()
             .name("redlock-io".into())
             .spawn(move || {
-                // Run until the sender is dropped. A timer may wake a caller of another executor, whose waker panics.
+                // Run until the sender is dropped. Catch panics, because a timer may wake a caller of another executor.
                 while caught("a waker", || runtime.block_on(&mut ended)).is_none() {}
                 // Abandon look-ups, because one may hang.
                 runtime.shutdown_background();

@@ -103,7 +103,8 @@ impl Kind {
         }
     }
 
-    /// True if a call that wants a lease of kind `wanted` may share this one, which then gives it all that it wants.
+    /// True if a call that wants a lease of kind `wanted` may share a lease of this kind. Such a lease has all that the
+    /// call wants.
     pub fn covers(self, wanted: Self) -> bool {
         let (has, wanted) = (self.on_nodes(), wanted.on_nodes());
         let is_alone = matches!(has, Self::Plain | Self::Write);

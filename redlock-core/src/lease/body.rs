@@ -47,7 +47,7 @@ pub struct BodyWatch {
     policy: OnLost,
     /// The body's number among the bodies of the lease, or zero until the body has waited.
     number: u32,
-    /// A timer for the lease's deadline at the time of its making. An extension may have moved the deadline since.
+    /// A timer for a deadline of the lease. An extension may have moved the deadline since the timer was made.
     timer: Option<Sleep>,
 }
 
@@ -63,7 +63,7 @@ impl BodyWatch {
         }
     }
 
-    /// Polls the body once, for a caller that keeps the body. [`hold`](LeaseHandle::hold) keeps polling.
+    /// Polls the body once, by the rules of [`hold`](LeaseHandle::hold). The caller keeps the body.
     pub fn poll<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -74,7 +74,7 @@ impl LeaseHandle {
     }
 
     /// Returns the number of the lease's permit, counted from 0. No two live holders have the same number. Returns
-    /// `None` for a plain lock.
+    /// `None` for locks of other kinds.
     pub fn permit(&self) -> Option<u16> {
         self.shared.claim.protocol.permit()
     }
@@ -100,8 +100,8 @@ impl LeaseHandle {
         self.shared.waited
     }
 
-    /// Returns the number of attempts that the acquiring caller made. No attempt was made if the lock was handed over
-    /// as it was.
+    /// Returns the number of attempts that the acquiring caller made. The number is zero if the lock was handed over
+    /// unchanged.
     pub fn attempts(&self) -> u32 {
         self.shared.attempts
     }

@@ -39,7 +39,7 @@ pub struct Lease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Released {
-    /// A majority of the nodes is free of the key, so another holder could win now.
+    /// A majority of the nodes is known to be free of the key, so another holder could win now.
     Confirmed,
     /// The release was sent, but too few nodes confirmed it within the node timeout. A node that cannot be reached
     /// frees the key when the ttl is over.
@@ -108,8 +108,8 @@ impl Lease {
 
     /// Makes a [joined](LeaseHandle::join) lease serve `request` as a newly acquired lock would. Extends it if
     /// necessary, and renews it as the request says while this holder stays. The request's `once_per` counts from now.
-    /// No message is sent while the lease has nine tenths of the validity that the request's ttl would give. The caller
-    /// has to know that the lock is of the right kind.
+    /// No message is sent if the lease has the request's `min_validity` left, and nine tenths of the validity that the
+    /// request's ttl would give. The caller has to know that the lock is of the right kind.
     ///
     /// # Errors
     /// The errors of [`extend`](LeaseHandle::extend). An extension without a majority is retried as the request says.

@@ -186,7 +186,7 @@ impl Renewals {
         }
     }
 
-    /// Spawns the extensions that are due. Returns the time of the next look, or `None` if no lease is left.
+    /// Spawns the extensions that are due. Returns the time of the next look, or `None` if no other lease will be due.
     fn extend_due(parts: &Arc<ClientParts>, now: Moment) -> Option<Moment> {
         loop {
             let (id, renewed) = {

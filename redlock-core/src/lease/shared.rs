@@ -334,7 +334,7 @@ impl LeaseShared {
             if state.holders == 0 {
                 return None;
             }
-            // A body may still run after the end of its lease.
+            // Revoke a lease that is over too, because a body may still run after the end.
             state.is_revoked = true;
             state.end(LeaseEnd::Revoked, now)
         });
@@ -344,6 +344,7 @@ impl LeaseShared {
     /// released. Only the first call does this, and returns what became of the claim.
     pub(super) fn release(&self, over: LeaseEnd, leaving: u32) -> Option<ClaimOutcome> {
         let protocol = &self.claim.protocol;
+        let now = self.now();
         let hands_over = over == LeaseEnd::Released && protocol.turn_rule() == TurnRule::HandOver;
         let (turn, left_claim) = self.change(|state| {
             let is_held = state.holders > 0;
@@ -351,7 +352,8 @@ impl LeaseShared {
             if !is_held || state.holders > 0 {
                 return None;
             }
-            state.over.get_or_insert(over);
+            let ended = state.over_at(now).unwrap_or(over);
+            state.over.get_or_insert(ended);
             let left_claim = HandedClaim {
                 claim: Arc::clone(&self.claim),
                 validity: state.validity,
@@ -377,9 +379,9 @@ impl LeaseShared {
 mod tests {
     use std::sync::Arc;
 
-    use crate::error::ExtendError;
+    use crate::error::{ExtendError, LeaseEnd};
     use crate::lease::ObserveExtensions;
-    use crate::waiting::tests::{MS, Scene, once};
+    use crate::waiting::tests::{MS, Scene, TTL, once, released};
 
     #[test]
     fn a_second_observer_of_extensions_is_refused() {
@@ -390,6 +392,16 @@ mod tests {
         let lease = Scene::new().acquired(&once());
         assert!(lease.observe_extensions(Arc::new(Idle)));
         assert!(!lease.observe_extensions(Arc::new(Idle)));
+    }
+
+    #[test]
+    fn a_lease_that_is_released_past_its_deadline_has_expired() {
+        let scene = Scene::new();
+        let lease = scene.acquired(&once());
+        let handle = lease.handle();
+        scene.clock.advance(TTL);
+        released(lease);
+        assert_eq!(handle.over(), Some(LeaseEnd::Expired));
     }
 
     #[test]

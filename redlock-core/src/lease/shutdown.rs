@@ -1,4 +1,5 @@
-//! Ends leases when the process shuts down. The runtime's registry calls it; a handle alone cannot end a lease.
+//! Ends leases when the process shuts down. The runtime's registry calls these functions. [`LeaseHandle`] lacks
+//! them, so that code with a handle alone cannot revoke a lease.
 
 use crate::error::LeaseEnd;
 

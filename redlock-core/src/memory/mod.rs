@@ -50,7 +50,7 @@ struct MemoryState {
     watches: Vec<Watch>,
     /// Calls that arrived while the node hangs, in order.
     unanswered: VecDeque<Submission>,
-    /// Releases that wait for a working node, each with the end of its keys' lives.
+    /// Releases that wait for a working node, each with the moment until which its keys may live.
     owed: Vec<(Submission, Moment)>,
 }
 

@@ -13,18 +13,14 @@ pub struct Invalid {
 impl Invalid {
     /// Makes an error. `text` names the value, the reason and the fix.
     pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            text: text.into(),
-            is_of_a_file: false,
-        }
+        let (text, is_of_a_file) = (text.into(), false);
+        Self { text, is_of_a_file }
     }
 
     /// Returns the error for a file that cannot be read, or whose content cannot be used.
     pub(crate) fn of_a_file(text: String) -> Self {
-        Self {
-            is_of_a_file: true,
-            ..Self::new(text)
-        }
+        let (text, is_of_a_file) = (text.into(), true);
+        Self { text, is_of_a_file }
     }
 
     /// True if the value names a file that cannot be read, or whose content cannot be used. The value may be right.

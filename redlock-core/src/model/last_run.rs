@@ -12,7 +12,7 @@ use super::brief::Brief;
 pub struct LastRun {
     /// The `host/pid` of the process that ran the job. `None` if the record has another client's format.
     pub owner: Option<Arc<str>>,
-    /// The time at which the run began, by the clock of that process.
+    /// The time at which the run began, by the clock of that process. `None` in the same case.
     pub began: Option<SystemTime>,
     /// The time until the job may run again. A majority of the nodes has forgotten the run by that time.
     pub next_in: Duration,

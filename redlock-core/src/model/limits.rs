@@ -52,8 +52,8 @@ impl From<Duration> for MaxHold {
 pub enum RetryLimit {
     /// The caller makes this number of retries after the first attempt.
     Count(u32),
-    /// The caller tries for this time from the start of its first attempt, which is a hard bound. If no majority of the
-    /// nodes answers two retries in a row, the caller gives up earlier.
+    /// The caller tries for this time from the start of its first attempt, which is a hard bound. The time is meant for
+    /// waiting on a holder, so the caller gives up earlier if no majority of the nodes answers two retries in a row.
     Wait(Duration),
     /// The caller tries until it has the lock, even while no majority of the nodes answers.
     Forever,

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::model::invalid::Invalid;
 
-/// The longest name of a resource, in bytes before the key prefix.
+/// The longest name of a resource, in bytes. The key prefix does not count.
 pub const MAX_RESOURCE_BYTES: usize = 1024;
 
 /// The largest number of names of one lock. A server checks all of them in one command, and serves no other client

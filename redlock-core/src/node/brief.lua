@@ -1,5 +1,5 @@
--- Has the script behind it read no more of a value than its first 557 bytes: no token is that long. A user who may not
--- run GETRANGE has the GET.
+-- Makes the script after it read at most the first 557 bytes of each value, because every token is shorter. Falls back
+-- to GET for a user who may not run GETRANGE.
 local server = redis
 local redis = {call = server.call}
 local function beginning(key)

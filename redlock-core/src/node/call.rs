@@ -1,4 +1,4 @@
-//! A call: what a node is asked to do.
+//! Calls to nodes: operations on the keys of one lock.
 
 use std::fmt;
 use std::io::Write as _;
@@ -15,51 +15,52 @@ use super::script::Script;
 use super::value::Value;
 use super::{Answer, NodeError, NodeErrorKind, Vote};
 
-/// The detail of a node that refuses an attempt because of the attempt's own key.
+/// The error's detail if a node refuses an attempt because of the attempt's own key.
 const OWN_KEY: &str = "this attempt's own key was there already: two pools are one server, or a proxy sends commands \
                        twice; give each pool a server of its own";
 
-/// A call of a script on the keys of one lock. A node knows no kind of lock: the [`Effect`] and the
-/// [script for several calls](Self::batch_script) tell it all.
+/// A call of a script on the keys of one lock. A node knows nothing about kinds of locks. The [`Effect`] and the
+/// [script for several calls](Self::batch_script) tell it all that it needs.
 #[derive(Clone)]
 pub struct Call {
     /// The command or the Lua text that a server runs.
     pub script: &'static Script,
     keys: SmallVec<[Arc<[u8]>; 2]>,
     arguments: SmallVec<[Argument; 2]>,
-    /// The change that the call makes.
+    /// The change that the call makes on the node.
     pub effect: Effect,
     read: ReadReply,
-    /// The script with which a node may make this acquisition or release and others at once, if there is one. Each of
-    /// them has one key and one token, and all acquisitions have one [ttl](Self::ttl). The script's keys are those of the
-    /// acquisitions, and then those of the releases. Its arguments are the token of each, and then, if there are
-    /// acquisitions, their number and their ttl. The reply is 1 if all are done, and otherwise a list with a reply to each.
+    /// The script with which a node may run several acquisitions and releases at once, if there is one. Each call has
+    /// one key and one token, and all acquisitions have one [ttl](Self::ttl). The script's keys are the keys of the
+    /// acquisitions, then those of the releases. Its arguments are the token of each key; if there are acquisitions,
+    /// their number and their ttl follow. The reply is 1 if all succeeded, and otherwise a list with one reply for each
+    /// key.
     pub batch_script: Option<&'static Script>,
-    /// True if the node adds the key of its marker after the other keys, if it has one. The script then
-    /// answers `NOMARKER` if the marker is gone, or shows a quarantine.
+    /// True if a node that has a marker adds the marker's key after the other keys. The script then answers `NOMARKER`
+    /// if the marker is gone, or shows a quarantine.
     pub has_marker: bool,
 }
 
-/// The change that a call makes. A node orders, repeats and refuses calls by this alone.
+/// The change that a call makes. A node orders, repeats and refuses calls only by their effect.
 ///
-/// The first argument of a call that takes, keeps, puts back or undoes something for a holder is the
-/// holder's owner token. A record has none.
-// It is exhaustive, because a node that does not know an effect cannot serve its call safely.
+/// A call that takes, keeps, puts back or undoes something for a holder has the holder's owner token as its first
+/// argument. A record has no token.
+// The enum is exhaustive, because a node that does not know an effect cannot serve its call safely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// An acquisition. It is never sent again, unless the server certainly did not run it and its release goes behind
-    /// it. An error is a vote against the caller.
+    /// An acquisition. A node may repeat it only if the server certainly did not run it and its release follows it. An
+    /// error is a vote against the caller.
     Takes,
-    /// An extension, the confirmation of a fencing token, or a record. If it is lost, its caller asks
-    /// again or does without, so no node owes it.
+    /// An extension, the confirmation of a fencing token, or a record. A node may lose it, because its caller repeats
+    /// it or goes on without it.
     Keeps,
-    /// Puts a key back that a node has lost. A node sends it once at most.
+    /// The restoration of a key that a node has lost. A node sends it at most once.
     PutsBack,
-    /// A release, or the withdrawal of what a waiting caller left. It is delivered in the end, or owed
-    /// until this time has passed since its submission: then the keys have expired. It deletes the
-    /// keys with its token, also if the node has seen no acquisition with it.
+    /// A release, or the withdrawal of a waiting caller's marks. The node tries to deliver it until this time has
+    /// passed since its submission, because then the keys have expired. It deletes the keys with its token, even if the
+    /// node has seen no acquisition with that token.
     Undoes(Duration),
-    /// A question, or a forced release. If it is lost, its caller is told.
+    /// A question, or a forced release. If the node loses it, the caller gets an error.
     Looks,
 }
 
@@ -70,11 +71,12 @@ pub struct Argument(ArgumentBytes);
 #[derive(Clone, PartialEq, Eq)]
 enum ArgumentBytes {
     Token(OwnerToken),
-    /// Numbers and the words of commands need no allocation.
+    /// Numbers and the words of commands fit without an allocation.
     Text(SmallVec<[u8; 16]>),
 }
 
-/// Reads a server's reply as a vote; `None` if the call has no such reply. `Vote::of` then sets a grant's epoch.
+/// Reads a server's reply as a vote, or returns `None` if it fits no reply of the call. `Vote::of` then sets the epoch
+/// of a grant.
 pub(crate) type ReadReply = fn(Value) -> Option<Vote>;
 
 impl Call {
@@ -113,7 +115,7 @@ impl Call {
         self
     }
 
-    /// Leaves out some of the keys of the lock.
+    /// Removes some of the lock's keys.
     #[must_use]
     pub(crate) fn without(mut self, keys: &Resource) -> Self {
         self.keys.retain(|key| !keys.shared_names().contains(key));
@@ -127,7 +129,7 @@ impl Call {
         self
     }
 
-    /// Has the node add the key of its marker after the other keys.
+    /// Makes the node add the key of its marker after the other keys.
     #[must_use]
     pub(crate) fn marked(mut self) -> Self {
         self.has_marker = true;
@@ -139,7 +141,7 @@ impl Call {
         self.keys.iter().map(|key| &**key)
     }
 
-    /// Returns the first key. A call has at least one, and all are in its hash slot.
+    /// Returns the first key. A call has at least one key, and all its keys are in one hash slot.
     pub fn first_key(&self) -> &[u8] {
         self.keys.first().map_or(&[], |key| key)
     }
@@ -167,8 +169,8 @@ impl Call {
         matches!(self.effect, Effect::Undoes(_))
     }
 
-    /// Reads a node's answer as a vote. An acquisition is sent to a node once and has a token of its own, so
-    /// no holder has that token. A node that names it as the holder's shares its server with another node.
+    /// Reads a node's answer as a vote. Each acquisition has a token of its own, and is sent to a node once. A node
+    /// that names that token as the holder's must share its server with another node, so its vote fails.
     pub fn vote(&self, answer: Answer) -> Vote {
         let vote = Vote::of(self.read, answer);
         let holder = vote.holding().and_then(|it| it.value.as_deref());
@@ -189,17 +191,17 @@ impl Argument {
     /// Writes a number or another text as an argument.
     pub(crate) fn text(text: impl fmt::Display) -> Self {
         let mut bytes = SmallVec::new();
-        // A write to memory does not fail.
+        // A write to memory always succeeds.
         let _ = write!(bytes, "{text}");
         Self(ArgumentBytes::Text(bytes))
     }
 
-    /// Copies a word of a command, or bytes that are no text.
+    /// Copies a word of a command, or any bytes.
     pub(crate) fn bytes(bytes: &[u8]) -> Self {
         Self(ArgumentBytes::Text(SmallVec::from_slice(bytes)))
     }
 
-    /// Writes a duration in whole ms. Requests are checked to be below a year.
+    /// Writes a duration in whole ms. Requests are below a year, so the number fits.
     pub(crate) fn millis(span: Duration) -> Self {
         Self::text(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
     }

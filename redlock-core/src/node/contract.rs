@@ -1,4 +1,4 @@
-//! The contract of a node: the calls that it receives, and its duties.
+//! The trait `Node`, with the duties of its implementations.
 
 use std::sync::Arc;
 
@@ -9,36 +9,36 @@ use super::{NodeHealth, NodeStatus, Submission, identity};
 ///
 /// # Contract
 /// * Each call is atomic over all its keys.
-/// * Calls of one connection that have a key in common are served in the order in which they were
-///   submitted. A release after an acquisition undoes it, even if the acquisition's answer never came. An
-///   acquisition is never sent again, unless the server certainly did not run it and its release goes behind it.
-/// * If a connection breaks, a release whose answer is missing is repeated on the next one, before
-///   anything else, until the ttl that it names has passed. A release that is answered with an error is
-///   repeated, too. No release is lost: it is served, or it is owed.
-/// * The number of calls in flight is bounded. Beyond the bound, and while there is no connection,
-///   the node votes no at once.
-/// * A node that may have forgotten begins a new [epoch](Node::epoch), and does not vote until all locks
-///   that it may have granted are over.
-/// * Every submission is answered exactly once. Dropping it is an answer: the outcome is unknown.
-/// * No method blocks or panics. A panic is caught only in [`submit`](Node::submit). The library calls the other methods
-///   directly, and [`epoch`](Node::epoch) under a mutex.
+/// * Calls of one connection that have a key in common are served in the order in which they were submitted. A release
+///   after an acquisition undoes it, even if the acquisition's answer never came. A node repeats an acquisition only if
+///   the server certainly did not run it and its release follows it.
+/// * If a connection breaks, the node repeats each unanswered release first on the next connection, until the ttl that
+///   the release names has passed. It also repeats a release that is answered with an error. So the node serves each
+///   release, or still owes it.
+/// * The number of calls in flight is bounded. Beyond the bound, and without a connection, the node refuses calls at
+///   once.
+/// * A node that may have forgotten locks begins a new [epoch](Node::epoch). It votes again once all locks that it may
+///   have granted are over.
+/// * The node answers every submission exactly once. A drop counts as an answer: the outcome is unknown.
+/// * Methods return at once and do not panic. The library catches a panic only in [`submit`](Node::submit). It calls
+///   the other methods directly, and [`epoch`](Node::epoch) under a mutex.
 ///
-/// A node that hands its calls to another one implements every method, also those with a default: the default of
-/// [`epoch`](Node::epoch) would hide that the other node forgot.
+/// A node that passes its calls on to another node implements every method, even those with a default. The default of
+/// [`epoch`](Node::epoch) would hide that the other node forgot locks.
 pub trait Node: Send + Sync + 'static {
     /// Returns the pool's name, for errors and logs.
     fn name(&self) -> &str;
 
-    /// Hands a call to the node. Returns at once, never blocks, and may be called from `Drop` and
-    /// from any thread. The call may be answered before this returns.
-    /// A panic in here is logged; the outcome is then unknown, unless the call was answered.
+    /// Passes a call to the node. Returns at once, never blocks, and may be called from `Drop` and from any thread. The
+    /// node may answer the call before this returns. A panic in here is logged. The call's outcome is then unknown,
+    /// unless the node has answered it.
     fn submit(&self, submission: Submission);
 
-    /// Returns the node's present status, by what is known of it. A node that has just answered several acquisitions or
-    /// releases with errors does not count as voting.
+    /// Returns the last known status of the node. A node that has just answered several acquisitions or releases with
+    /// errors abstains.
     fn status(&self) -> NodeStatus;
 
-    /// Figures about the node, for operators. The default has the status alone.
+    /// Returns figures about the node, for operators. The default has the status only.
     fn health(&self) -> NodeHealth {
         let is_connected = matches!(self.status(), NodeStatus::Voting);
         NodeHealth {
@@ -47,51 +47,51 @@ pub trait Node: Send + Sync + 'static {
         }
     }
 
-    /// Reports to `watch` on its keys while the watch is wanted: whether they exist, their remaining
-    /// time, and each change by any client. Returns at once, never blocks, and may be called from any
-    /// thread. A waiting caller also retries by itself, sooner if too few nodes have reported, so a late,
-    /// missing or wrong report costs only time. The default reports that nothing is known.
+    /// Reports to `watch` on its keys while the watch is wanted: whether they exist, their remaining time, and each
+    /// change by any client. Returns at once, never blocks, and may be called from any thread. A late, missing or wrong
+    /// report costs only time, because a waiting caller also retries on its own, and sooner if few nodes report. The
+    /// default reports [`Unknown`](KeyReport::Unknown).
     fn watch(&self, watch: Watch) {
         watch.report(KeyReport::Unknown);
     }
 
-    /// True if the node keeps keys by hash slots, as a Redis Cluster does, and serves a call only
-    /// if all its keys are in one slot.
+    /// True if the node has hash slots, as a Redis Cluster does. It then serves a call only if all keys of the call are
+    /// in one slot.
     fn has_hash_slots(&self) -> bool {
         false
     }
 
-    /// True if no call is queued or unanswered, and no release is owed.
+    /// True if the node has answered all calls, and owes no release.
     fn drained(&self) -> bool;
 
-    /// True if no call waits to be handed to a connection that is there. The default is for a node that hands each
-    /// call on in [`submit`](Node::submit).
+    /// True if each call has been sent, as far as there is a connection. The default is for a node that sends each call
+    /// in [`submit`](Node::submit).
     fn dispatched(&self) -> bool {
         true
     }
 
-    /// Increases each time that the node may have forgotten its grants, or dropped them early: it
-    /// restarted, was flushed, or its clock stepped. A grant of an earlier epoch no longer counts. Called
-    /// under a mutex of the library: it must not block, panic, or call the library. The default is for a
-    /// node that never forgets.
+    /// Returns the present epoch. It increases each time that the node may have forgotten its grants, or dropped them
+    /// early: after a restart, a flush, or a step of its clock. A grant of an earlier epoch no longer counts. The
+    /// library calls this under a mutex, so it must not block, panic, or call the library. The default suits a node
+    /// that never forgets.
     fn epoch(&self) -> u32 {
         0
     }
 
-    /// Calls `listener`, on any thread, each time that the epoch increases. It must not block or panic. The default
-    /// never calls it, which is right for a node that never forgets.
+    /// Calls `listener`, on any thread, each time that the epoch increases. The listener must not block or panic. The
+    /// default never calls it, because it is for a node that keeps its memory.
     fn on_new_epoch(&self, listener: EpochListener) {
         let _ = listener;
     }
 }
 
-/// The configured nodes of a lock. A majority of these decides, whether they are up or not.
+/// The configured nodes of a lock. A majority of all of them decides, even if some are down.
 pub type NodeSet = Arc<[Arc<dyn Node>]>;
 
-/// See [`Node::on_new_epoch`].
+/// A listener for new epochs; see [`Node::on_new_epoch`].
 pub type EpochListener = Arc<dyn Fn() + Send + Sync>;
 
-/// Returns the seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
+/// Returns the seat of `node` in `nodes`, if it is one of them. The address in memory decides, and not the name.
 pub fn seat_of(nodes: &NodeSet, node: &Arc<dyn Node>) -> Option<usize> {
     nodes.iter().position(|it| identity(it) == identity(node))
 }

@@ -1,17 +1,17 @@
-//! Hash slots: the place of a key in a Redis Cluster.
+//! Hash slots, which say where a Redis Cluster keeps a key.
 //!
-//! The rule is the Redis Cluster specification's ("Key distribution model", "Hash tags").
+//! The Redis Cluster specification has the rule ("Key distribution model", "Hash tags").
 
 use crate::model::invalid::Invalid;
 use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};
 
 use super::Node;
 
-/// The number of slots.
+/// The number of slots of a Redis Cluster.
 pub(crate) const SLOTS: u16 = 16_384;
 
-/// Returns the part of `key` that a Redis Cluster hashes instead of the whole key: the text between its first `{` and
-/// the next `}`, unless it is empty.
+/// Returns the part of `key` that a Redis Cluster hashes instead of the whole key. It is the text between the first `{`
+/// and the next `}`, unless that is empty.
 pub(crate) fn hash_tag(key: &[u8]) -> Option<&[u8]> {
     let open = key.iter().position(|byte| *byte == b'{')?;
     let rest = &key[open + 1..];
@@ -24,17 +24,17 @@ pub(crate) fn slot_of(key: &[u8]) -> u16 {
     crc16(hash_tag(key).unwrap_or(key)) % SLOTS
 }
 
-/// Returns the slot of `keys`, which are checked to be in one slot. An operation has at least one key.
+/// Returns the slot of `keys`, which `check_slots` found to be in one slot. An operation has at least one key.
 pub(crate) fn slot_of_all(keys: &Resource) -> u16 {
     keys.names().next().map_or(0, slot_of)
 }
 
 /// Returns the auxiliary keys of one `kind` for the lock keys `keys`, with `prefix`. Each is in the hash slot of its
-/// lock key, so that one script may use both on a Redis Cluster. A name that contains `}` but no hash tag cannot have
-/// such a key.
+/// lock key, so one script may use both on a Redis Cluster. The exception is a name with a `}` but no hash tag, whose
+/// auxiliary key is in another slot.
 ///
-/// No two lock keys share an auxiliary key: `{…}` and `:` keep names with a hash tag of their own apart
-/// from names that become one.
+/// Two lock keys never share an auxiliary key. A name with a hash tag follows a `:`, and a name without one becomes a
+/// hash tag in `{…}`.
 pub(crate) fn auxiliary_keys(keys: &Resource, prefix: &[u8], kind: &[u8]) -> Resource {
     Resource::all(keys.names().map(|key| auxiliary_key(key, prefix, kind)))
 }
@@ -49,15 +49,15 @@ pub(crate) fn auxiliary_key(key: &[u8], prefix: &[u8], kind: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The auxiliary keys of a lock, in its hash slot, with the names that errors give to its parameter and to such a key.
+/// The auxiliary keys of a lock, with the words that errors use for them.
 pub(crate) struct AuxiliaryKeys {
     pub(crate) keys: Resource,
     pub(crate) parameter: &'static str,
     pub(crate) key: &'static str,
 }
 
-/// Checks that `node` has all of `keys` and `auxiliary` in one slot. Only then one command reaches them all, and one
-/// connection serves their calls in order.
+/// Checks that all of `keys` and `auxiliary` are in one slot of `node`. Otherwise no command could reach them all, and
+/// no single connection could keep their calls in order.
 pub(crate) fn check_slots(
     node: &dyn Node,
     keys: &Resource,
@@ -89,7 +89,7 @@ pub(crate) fn check_slots(
     Ok(())
 }
 
-/// CRC-16/XMODEM: the polynomial 0x1021, most significant bit first, from zero.
+/// Returns the CRC-16/XMODEM: the polynomial 0x1021, most significant bit first, from zero.
 fn crc16(bytes: &[u8]) -> u16 {
     let shifted = |crc: u16| crc << 1 ^ if crc & 0x8000 == 0 { 0 } else { 0x1021 };
     bytes.iter().fold(0, |crc, byte| {

@@ -1,85 +1,40 @@
-//! Figures about a node beyond its vote, for operators.
+//! Figures about a node, for operators.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{NodeError, NodeErrorKind};
-use crate::setters::setters;
 
-/// The health of a node: figures for people and graphs. No vote depends on them. A node of your own sets those that it
-/// has.
+/// The health of a node, in figures for people and graphs. Votes do not depend on them. A node of your own sets the
+/// figures that it has.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NodeHealth {
     /// The server's address, without user and password; `None` for a node in this process.
     pub server: Option<String>,
-    /// True if there is a connection. The server may still be under check, or suspect.
+    /// True if the node has a connection. The server may still be under check, or suspect.
     pub is_connected: bool,
     /// The time since [`is_connected`](Self::is_connected) last changed, if known.
     pub since: Option<Duration>,
-    /// The number of connections made, the present one included.
+    /// The number of connections made, with the present one.
     pub connections: u64,
-    /// The number of answers to operations, and to the checks of an idle connection.
+    /// The number of answers to operations, and to checks of an idle connection.
     pub answers: u64,
-    /// The time from the submission of an operation to its answer: in the queue, on the network and in the
-    /// server. A moving average with a weight of one eighth for each answer; `None` before the first.
+    /// The time from the submission of an operation to its answer: in the queue, on the network and in the server. The
+    /// figure is a moving average, in which each answer weighs one eighth; `None` before the first answer.
     pub latency: Option<Duration>,
-    /// The number of operations that were submitted and are not answered.
+    /// The number of operations that wait for their answer.
     pub in_flight: usize,
-    /// The number of operations that the node did not serve, by reason. A reason that never was is missing.
+    /// The number of failed operations, for each reason that occurred.
     pub errors: BTreeMap<NodeErrorKind, u64>,
-    /// The last error of the connection or of the server. It stays after a recovery.
+    /// The last error of the connection or of the server, even after a recovery.
     pub last_error: Option<LastError>,
-    /// The node's clock against this host's, at the last check of this connection.
+    /// The node's clock, compared with this host's at the last check of this connection.
     pub clock: Option<ClockOffset>,
-    /// The command to run on the server, if its user lacked a permission that some kinds of locks need when the
-    /// connection was made: `ACL SETUSER …`.
+    /// The command that adds missing permissions, `ACL SETUSER …`, to run on the server. It is set if the user lacked
+    /// permissions for some kinds of locks when the connection was made.
     pub mend: Option<Arc<str>>,
-}
-
-impl NodeHealth {
-    setters! {
-        /// Sets the server's [address](field@Self::server).
-        server: impl Into<Option<String>>;
-
-        /// Says whether there is a [connection](field@Self::is_connected).
-        is_connected: bool;
-
-        /// Sets the time since the connection [last changed](field@Self::since).
-        since: impl Into<Option<Duration>>;
-
-        /// Sets the number of [connections](field@Self::connections).
-        connections: u64;
-
-        /// Sets the number of [answers](field@Self::answers).
-        answers: u64;
-
-        /// Sets the average [latency](field@Self::latency).
-        latency: impl Into<Option<Duration>>;
-
-        /// Sets the number of operations [in flight](field@Self::in_flight).
-        in_flight: usize;
-
-        /// Sets the numbers of [errors](field@Self::errors), by reason.
-        errors: BTreeMap<NodeErrorKind, u64>;
-
-        /// Sets the [last error](field@Self::last_error).
-        last_error: impl Into<Option<LastError>>;
-
-        /// Sets the reading of the [node's clock](field@Self::clock).
-        clock: impl Into<Option<ClockOffset>>;
-
-        /// Sets the [command](field@Self::mend) that mends the user's permissions.
-        mend: impl Into<Option<Arc<str>>>;
-    }
-}
-
-impl LastError {
-    /// Returns an error of this age.
-    pub fn new(error: NodeError, ago: Duration) -> Self {
-        Self { error, ago }
-    }
 }
 
 /// An error and its age.
@@ -92,24 +47,13 @@ pub struct LastError {
     pub ago: Duration,
 }
 
-impl ClockOffset {
-    /// Returns the reading, by a round trip `ago`, of a clock that is `ahead_us` ahead.
-    pub fn new(ahead_us: i64, within: Duration, ago: Duration) -> Self {
-        Self {
-            ahead_us,
-            within,
-            ago,
-        }
-    }
-}
-
-/// A node's clock against this host's.
+/// A node's clock, compared with this host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClockOffset {
-    /// How far the node's clock is ahead, in µs; negative if it is behind.
+    /// The lead of the node's clock, in µs; negative if the node's clock is late.
     pub ahead_us: i64,
-    /// The uncertainty of the figure: half of the round trip.
+    /// The uncertainty of the figure: half the round trip.
     pub within: Duration,
     /// The time since the reading.
     pub ago: Duration,

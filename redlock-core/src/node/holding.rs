@@ -10,27 +10,28 @@ use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;
 
-/// The value of a lock's key while readers hold the lock. It keeps out every client that takes the lock
-/// with `SET key value NX`. It is no owner token: which readers are in is in another key.
+/// The value of a lock's key while readers hold the lock. The value keeps out every client that takes the lock with
+/// `SET key value NX`. Another key lists the readers, so this value is not an owner token.
 pub const READERS_MARKER: &[u8] = b"redlock:readers";
 
-/// The end of a text about a key that holds no lock. The key may be somebody's data, so nobody is told to delete it.
+/// The end of an error about a key that holds no lock. The text does not advise to delete the key, because it may be
+/// somebody's data.
 const NO_LOCK: &str = "that is no lock; choose another resource or `key_prefix`";
 
-/// The key of another holder, by what is known of it.
+/// The key of another holder, as far as it is known.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holding {
-    /// The holder's token, or the beginning of another value. It is the right to release and therefore
+    /// The holder's token, or the beginning of another value. A token is enough to release the lock, so the value is
     /// never shown; see [`Self::owner`].
     pub(crate) value: Option<Arc<[u8]>>,
-    /// The key's remaining time, if the node told it.
+    /// The key's remaining time, as far as the node reported it.
     pub remaining: Remaining,
-    /// The place of the key among several keys, from 0, if the node told which one it is.
+    /// The index of the key among several keys, from 0, if the node reported it.
     pub place: Option<u16>,
-    /// True if the node granted us another one of several locks than most nodes.
+    /// True if the node granted us one of several locks, but most nodes granted another one.
     pub(crate) has_strayed: bool,
-    /// The reason why the key keeps a caller out.
+    /// The reason why the caller has to wait.
     pub obstacle: Obstacle,
 }
 
@@ -38,21 +39,21 @@ pub struct Holding {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// A client that holds the lock alone.
+    /// A client holds the lock alone.
     #[default]
     Holder,
     /// Readers hold the lock.
     Readers,
-    /// Nobody keeps a reader out, but a writer waits, and goes first.
+    /// A waiting writer goes first. No holder keeps the reader out.
     WaitingWriter,
-    /// The lock is free, but readers that a writer kept out go first.
+    /// Readers that a writer kept out go first. The lock is free.
     ReadersTurn,
-    /// A permit is free, but clients that have waited for longer go first.
+    /// Clients that have waited for longer go first. A permit is free.
     EarlierClients,
 }
 
 impl Obstacle {
-    /// True if the lock may be free, and others only go first.
+    /// True if the lock may be free, but other callers go first.
     pub(crate) const fn is_advice(self) -> bool {
         matches!(
             self,
@@ -65,20 +66,19 @@ impl Obstacle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remaining {
-    /// The node gave no time.
+    /// The node reported no time.
     #[default]
     Unknown,
     /// The key expires after this time.
     Expires(Duration),
-    /// The key has no expiry. No lock of any Redlock client is like that.
+    /// The key has no expiry. Locks of Redlock clients have one.
     Never,
-    /// The key is not a string. No lock of any Redlock client is like that.
+    /// The key is not a string. Locks of Redlock clients are strings.
     NotALock,
 }
 
 impl Holding {
-    /// Returns a key that holds `value`, for an unknown time. Of a value that is longer than any token, only the
-    /// beginning is kept.
+    /// Returns a key that holds `value`, for an unknown time. A value that is longer than any token is cut.
     pub fn by(value: impl AsRef<[u8]>) -> Self {
         let value = value.as_ref();
         let kept = value.len().min(token::LONGEST_TOKEN + 1);
@@ -94,7 +94,7 @@ impl Holding {
         }
     }
 
-    /// Nobody holds the lock in a way that excludes us, but others go first; a waiting writer by its id.
+    /// Returns the advice to wait for callers that go first. A waiting `writer` is named by its id.
     pub(crate) fn advice(obstacle: Obstacle, writer: Option<&[u8]>) -> Self {
         Self {
             value: writer.map(Into::into),
@@ -103,7 +103,7 @@ impl Holding {
         }
     }
 
-    /// Returns a key with an unknown value.
+    /// Returns a key with an unknown value, and this remaining time.
     pub fn unknown(remaining: Remaining) -> Self {
         Self {
             remaining,
@@ -111,7 +111,8 @@ impl Holding {
         }
     }
 
-    /// True if the two keys may belong to one holder. Whoever only goes first holds no key.
+    /// True if the two keys may belong to one holder. Advice matches any key, because a caller that goes first holds
+    /// none.
     pub(crate) fn may_be_the_same(&self, other: &Self) -> bool {
         if self.obstacle.is_advice() || other.obstacle.is_advice() {
             return true;
@@ -127,16 +128,16 @@ impl Holding {
         token::owner_of(self.value.as_deref()?)
     }
 
-    /// Returns the holder's note, if it left one.
+    /// Returns the holder's note, if its token has one.
     pub fn note(&self) -> Option<Note> {
         token::note_of(self.value.as_deref()?)
     }
 }
 
-// Without the value: it is the right to release.
+// The value is left out, because it is the right to release the lock.
 debug_in_part!(Holding, it => owner: it.owner(), remaining: it.remaining);
 
-/// ``held by web-7/3121 (`job 42`) for 12 s more``.
+/// Writes ``held by web-7/3121 (`job 42`) for 12 s more``.
 impl fmt::Display for Holding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.fmt_with_name(None, f)
@@ -144,7 +145,7 @@ impl fmt::Display for Holding {
 }
 
 impl Holding {
-    /// Returns the same with the name of the key, for one of several.
+    /// Writes the text of `Display`, with the key's `name` if it is one of several.
     pub(crate) fn fmt_with_name(
         &self,
         name: Option<&Resource>,
@@ -172,7 +173,7 @@ impl Holding {
         value.is_some_and(|value| value.len() > token::LONGEST_TOKEN)
     }
 
-    /// Returns the same without "held".
+    /// Writes the text without "held".
     pub(crate) fn fmt_by(
         &self,
         name: Option<&Resource>,
@@ -197,7 +198,7 @@ impl Holding {
         Ok(())
     }
 
-    /// Writes for how much longer the key lives.
+    /// Writes the key's remaining time.
     pub(crate) fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.remaining {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left)),

@@ -1,18 +1,18 @@
-//! The contract of a node, its calls and its answers, for nodes of your own.
+//! The contract of a node, with its calls and answers, for authors of nodes.
 //!
-//! [`Node`] has the methods and the duties, and the crate `redlock-conformance` checks that a node keeps them. A
-//! service hands a node to `Config::pool_node` of `redlock-runtime`; a user of this crate puts it into a [`NodeSet`].
+//! [`Node`] lists the methods and the duties. The crate `redlock-conformance` checks that a node keeps them. A service
+//! gives its node to `Config::pool_node` of `redlock-runtime`. A user of this crate puts the node into a [`NodeSet`].
 //!
 //! # A node receives
-//! * Each [`Submission`] is a [`Call`] and the duty to answer it. The call's [`Script`] is the command or the Lua text
-//!   for a server, and [`Script::run`] does the same in Rust over a [`Store`]. Its [`Effect`] says whether the node may
-//!   send it again, and for how long the node owes it.
-//! * Each [`Watch`] has the keys for which a caller waits. The node tells it of them by a [`KeyReport`].
+//! * A [`Submission`] is a [`Call`] and the duty to answer it. The call's [`Script`] is the command or the Lua text for
+//!   a server. [`Script::run`] does the same in Rust over a [`Store`]. The call's [`Effect`] says whether the node may
+//!   repeat it, and for how long the node must try to deliver it.
+//! * A [`Watch`] has the keys for which a caller waits. The node sends a [`KeyReport`] for each change of these keys.
 //!
 //! # A node tells
-//! * The [`Answer`] to a call is a [`Value`], which [`Answer::of_reply`] reads, or a [`NodeError`].
-//! * [`NodeStatus`] says whether the node votes, and [`NodeHealth`] how it is doing.
-//! * The [epoch](Node::epoch) increases each time that the node may have forgotten locks.
+//! * An [`Answer`] to each call: a [`Value`], which [`Answer::of_reply`] reads, or a [`NodeError`].
+//! * A [`NodeStatus`], which says whether the node votes, and a [`NodeHealth`] with figures for operators.
+//! * An [epoch](Node::epoch), which increases each time that the node may have forgotten locks.
 //!   [`restart_check`](crate::restart_check) has the rules for a server that can forget.
 //!
 //! A node takes time, randomness and background tasks from the [`Environment`](crate::Environment).
@@ -41,7 +41,7 @@
 //!         let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
 //!         store.begin(self.clock.now(), self.clock.wall());
 //!         let reply = call.script.run(&mut store, &keys, &arguments);
-//!         // The caller that the answer wakes may submit its release at once.
+//!         // Unlock first: the caller that the answer wakes may submit its release at once.
 //!         drop(store);
 //!         let answer = Answer::of_reply(call, reply, self.epoch());
 //!         submission.answer(answer);
@@ -104,29 +104,28 @@ pub use value::Value;
 pub use vote::Vote;
 pub use watch::{KeyReport, Watch};
 
-/// The number of the wire format, with which each marker begins. It changes with a change after which two versions would
-/// not exclude each other, or not read each other's markers.
+/// The number of the wire format, with which each marker begins. The number changes if two versions would not exclude
+/// each other, or could not read each other's markers.
 pub const WIRE_FORMAT: u32 = 1;
 
-/// Returns the identity of a node: its address in memory, without the vtable, as one type may have several.
+/// Returns the identity of a node, its address in memory. The vtable is left out, because one type may have several.
 pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
     Arc::as_ptr(node).cast::<()>().addr()
 }
 
-/// Returns a seat as a bit. A client refuses sets with more nodes than there are bits.
+/// Returns a seat as a bit. Each seat has one, because a client refuses larger sets.
 pub(crate) fn bit(seat: usize) -> u64 {
     let seat = u32::try_from(seat).unwrap_or(u32::MAX);
     1_u64.checked_shl(seat).unwrap_or(0)
 }
 
-/// The status of a node: it votes, or it abstains for a reason.
+/// The status of a node: voting, or abstaining for a reason.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NodeStatus {
-    /// It votes.
+    /// The node votes.
     Voting,
-    /// The node votes no, for this reason: on every operation, or, in a Redis Cluster, on keys of some
-    /// of its slots.
+    /// The node refuses operations for this reason: all of them, or, in a Redis Cluster, those on some hash slots.
     Abstaining(NodeError),
 }
 
@@ -136,18 +135,18 @@ pub enum NodeStatus {
 pub enum Answer {
     /// The server's reply.
     Reply {
-        /// The reply. An error here means that a key is of another type (`WRONGTYPE`), so the lock is held.
+        /// The server's value. An error here is `WRONGTYPE`: a key has another type, so the lock counts as held.
         value: Value,
         /// The [epoch](Node::epoch) in which the node served the call.
         epoch: u32,
     },
-    /// The node did not serve the call, or it is unknown whether it did.
+    /// The node failed to serve the call. If the call [was sent](NodeError::was_sent), it may have run nevertheless.
     Failed(NodeError),
 }
 
 impl Answer {
-    /// Reads the reply `value` of a server to `call` as an answer, in the node's present `epoch`. An error of the server
-    /// is a failure, except for `WRONGTYPE`, which says that something else is at the lock's key.
+    /// Reads the reply `value` of a server to `call`, in the node's present `epoch`. An error of the server is a
+    /// failure, except for `WRONGTYPE`, which says that something else has the lock's key.
     pub fn of_reply(call: &Call, value: Value, epoch: u32) -> Self {
         match value {
             Value::Error(text) if !value::is_wrong_type(&text) => {
@@ -158,13 +157,13 @@ impl Answer {
     }
 }
 
-/// The reason why a node did not serve an operation. It is never mixed with "held by another".
+/// The reason why a node failed to serve an operation. A lock that another client holds is a vote, and not an error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NodeError {
     kind: NodeErrorKind,
     sent: bool,
     detail: Arc<str>,
-    /// The remaining time of a quarantine; zero if nothing tells its end.
+    /// The remaining time of a quarantine; zero if its end is unknown.
     pub(crate) quarantine_left: Duration,
 }
 
@@ -172,16 +171,16 @@ pub struct NodeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum NodeErrorKind {
-    /// There is no connection; one is being made in the background.
+    /// The node has no connection. It connects in the background.
     NotConnected,
-    /// The server refuses the login, the database or the operation, or has a certificate that is not trusted. Another
-    /// try fails too, until the URL, the server's ACL or its certificate is mended.
+    /// The server refuses the login, the database or the operation, or its certificate is not trusted. Retries fail
+    /// until somebody corrects the URL, the server's ACL or the certificate.
     Denied,
     /// The connection broke before the answer came.
     Disconnected,
-    /// No answer in time.
+    /// The answer did not come in time.
     TimedOut,
-    /// Too many operations are in progress on the node.
+    /// The node has too many operations in progress.
     Saturated,
     /// The server answered with an error: READONLY, OOM, LOADING …
     Server,
@@ -189,14 +188,14 @@ pub enum NodeErrorKind {
     Protocol,
     /// The node may have forgotten locks, and abstains until the longest ttl has passed.
     Quarantined,
-    /// A lock may not rely on the server: it evicts keys, is a replica or the server of another pool, or has the marker
+    /// A lock cannot rely on the server: it evicts keys, is a replica or the server of another pool, or has the marker
     /// of another wire format.
     Refused,
 }
 
 impl NodeError {
-    /// Returns an error for an operation that certainly never reached the node. There is nothing to undo. Errors and logs
-    /// show the `detail`, so it must contain no secret.
+    /// Returns an error for an operation that certainly never reached the node. Nothing has to be undone. Errors and
+    /// logs show the `detail`, so it must contain no secret.
     pub fn unsent(kind: NodeErrorKind, detail: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
@@ -211,12 +210,13 @@ impl NodeError {
         Self::unsent(kind, detail).into_sent()
     }
 
-    /// Returns an error text of a server, cut to one printable line. Arguments that the server repeats are left out, as
-    /// they may contain an owner token. The kind is [`Denied`](NodeErrorKind::Denied) if the server refuses the login
-    /// or the database, or its ACL the operation, and otherwise [`Server`](NodeErrorKind::Server).
+    /// Returns the error for the error text of a server, cut to one printable line. Arguments that the server repeats
+    /// are left out, because they may contain an owner token. The kind is [`Denied`](NodeErrorKind::Denied) if the
+    /// server refuses the login, the database or, by its ACL, the operation. Otherwise it is
+    /// [`Server`](NodeErrorKind::Server).
     pub fn server(text: &[u8]) -> Self {
         if text.starts_with(b"NOAUTH") {
-            // The server's own words are about the protocol.
+            // The server's own text is about the protocol.
             let detail = "NOAUTH: the server wants a password; write it into the URL, as in \
                           redis://:password@host or redis://user:password@host (a sentinel's as `?sentinel_login=user:password`), or into a `password_file`";
             return Self::sent(NodeErrorKind::Denied, detail);
@@ -230,13 +230,13 @@ impl NodeError {
         } else {
             NodeErrorKind::Server
         };
-        // Old servers quote by backticks, which would be escaped.
+        // Old servers quote with backticks, which `Shown` would escape.
         let text = String::from_utf8_lossy(&text[..cut]).replace('`', "'");
         Self::sent(kind, Shown(text.as_bytes()).to_string())
     }
 
-    /// Returns the error that a server replied to `call`. Its first word says that a refused command was not run:
-    /// `OOM`, `NOPERM`, `NOREPLICAS` and similar. `ERR` may precede any text, also a proxy's loss of its server.
+    /// Returns the error for a server's error reply to `call`. A first word such as `OOM`, `NOPERM` or `NOREPLICAS`
+    /// proves that the command did not run. `ERR` proves nothing: a proxy that lost its server also writes it.
     fn of_reply(call: &Call, text: &[u8]) -> Self {
         if text.starts_with(b"NOMARKER") {
             let detail = "its marker is gone, or has another process's quarantine; its restart \
@@ -251,21 +251,21 @@ impl NodeError {
         error
     }
 
-    /// Returns the same error for an operation that was in progress at the time.
+    /// Returns this error for an operation that may have reached the node.
     pub(crate) fn into_sent(mut self) -> Self {
         self.sent = true;
         self
     }
 
-    /// Returns the same error for an operation that the node certainly did not run.
+    /// Returns this error for an operation that the node certainly did not run.
     pub(crate) fn into_unsent(mut self) -> Self {
         self.sent = false;
         self
     }
 
-    /// True if this error, in the place of a vote, means that the node does not vote. A command that the user may
-    /// not run, keys in several slots or in a slot of another master, and a missing script concern only the operation:
-    /// the node serves others.
+    /// True if this error, instead of a vote, means that the node abstains from all operations. Some errors concern one
+    /// operation only, so the node still votes: a command that the user may not run, keys in a wrong slot or in several
+    /// slots, and a missing script.
     pub(crate) fn concerns_the_node(&self) -> bool {
         const OF_THE_OPERATION: &str = "NOSCRIPT|CROSSSLOT|WRONGTYPE|MOVED|ASK|TRYAGAIN";
         match self.kind {
@@ -292,19 +292,19 @@ pub(crate) fn was_not_run(text: &[u8]) -> bool {
     code != b"ERR" && !code.is_empty() && code.iter().all(u8::is_ascii_uppercase)
 }
 
-/// True if a server of a Cluster says that another server has the slot, or that no server has: it ran nothing.
+/// True if a server of a Cluster ran nothing, because the slot is elsewhere, or nowhere.
 fn is_elsewhere(text: &[u8]) -> bool {
     begins_with(text, "MOVED |ASK |TRYAGAIN |CLUSTERDOWN ")
 }
 
-/// True if `text` begins with one of `beginnings`, which have `|` between them.
+/// True if `text` begins with one of `beginnings`, a list separated by `|`.
 fn begins_with(text: &[u8], beginnings: &str) -> bool {
     let mut beginnings = beginnings.split('|');
     beginnings.any(|it| text.starts_with(it.as_bytes()))
 }
 
-/// True if the server does not let the user log in, does not have the database, or its ACL does not allow what was asked
-/// for. Redis 7.0 has no code for that in the error of a script, and the crate drops the code for a `SELECT`.
+/// True if the server refuses the login, the database or, by its ACL, the operation. The text has to be searched,
+/// because Redis 7.0 gives no code for that in the error of a script, and the crate drops the code for a `SELECT`.
 fn is_denial(text: &[u8]) -> bool {
     const BEGINS: &str = "WRONGPASS|NOPERM|ERR DB index is out of range|ERR invalid DB index|ERR SELECT is not allowed";
     const PARTS: &str = "can't run this command or subcommand|has no permissions to run";

@@ -1,4 +1,4 @@
-//! Scripts: what servers run, and the same in Rust for nodes in this process.
+//! Scripts that servers run, and their twins in Rust for nodes in this process.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -6,38 +6,37 @@ use std::sync::OnceLock;
 use super::store::Store;
 use super::value::Value;
 
-/// A [`Script`] in Rust, over a [`Store`], with its keys and arguments. An `Err` ends the script with
-/// this reply.
+/// A [`Script`] in Rust. It receives a [`Store`], keys and arguments, and returns the reply. An `Err` is a reply that
+/// ends the script early.
 pub type Twin = fn(&mut Store, &[&[u8]], &[&[u8]]) -> Result<Value, Value>;
 
-/// A command or a Lua text, whose variable parts are keys and arguments, and its twin in Rust.
+/// A command or a Lua text, and its twin in Rust. Keys and arguments are its only variable parts.
 ///
-/// A test runs each listed script and its twin with random keys, arguments and faults, and compares
-/// answers and keys.
+/// A test runs each script and its twin with random keys, arguments and faults, and compares replies and keys.
 pub struct Script {
     /// The script's name, for logs and tests.
     pub name: &'static str,
-    /// The text that a server is sent.
+    /// The command or the Lua text for a server.
     pub code: Code,
     twin: Twin,
-    /// Words for the script's keys, and for its arguments.
+    /// The shapes of the script's keys and of its arguments; see [`Script::shaped`].
     pub shape: [&'static str; 2],
     pub(crate) checks_commands: bool,
     sha: OnceLock<String>,
 }
 
-/// The text that a server is sent.
-// It is exhaustive, because a node for a server has to send each form.
+/// A command or a Lua text for a server.
+// The enum is exhaustive, because a node for a server has to send each form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// A command: this word, the keys, the first argument, these options, and the other arguments. The last text is the
-    /// same in Lua.
+    /// A command: its name, and the options between the first argument and the others. The keys follow the name. The
+    /// last text is the same command in Lua.
     Command(&'static str, &'static [&'static str], &'static str),
-    /// A Lua text that a server is made to remember when a connection begins. Without keys it has no
-    /// effect, whatever its arguments are.
+    /// A Lua text that each new connection loads into the server. Without keys the text has no effect, whatever its
+    /// arguments are.
     Loaded(&'static str),
-    /// A Lua text that is sent with each call. A server that has forgotten its scripts runs it in its
-    /// place among other calls, and a client that never makes the call never sends the text.
+    /// A Lua text that each call sends. A server that has forgotten its scripts still runs it in order with other
+    /// calls. A client that never makes the call never sends the text.
     Whole(&'static str),
 }
 
@@ -53,7 +52,7 @@ impl Script {
         }
     }
 
-    /// See [`Code::Command`].
+    /// Makes a script of a [`Code::Command`].
     pub const fn command(
         name: &'static str,
         word: &'static str,
@@ -64,34 +63,35 @@ impl Script {
         Self::new(name, Code::Command(word, options, in_lua), twin)
     }
 
-    /// See [`Code::Loaded`].
+    /// Makes a script of a [`Code::Loaded`].
     pub const fn loaded(name: &'static str, text: &'static str, twin: Twin) -> Self {
         Self::new(name, Code::Loaded(text), twin)
     }
 
-    /// See [`Code::Whole`].
+    /// Makes a script of a [`Code::Whole`].
     pub const fn whole(name: &'static str, text: &'static str, twin: Twin) -> Self {
         Self::new(name, Code::Whole(text), twin)
     }
 
-    /// Returns the same script, with a word for each of its keys and arguments, from which the test of twins draws
-    /// them. A `+` behind a word means one or several, as many as of the others with a `+`, a `?` that it may be left
-    /// out. The words in brackets come together or not at all.
+    /// Returns the script with a word for each of its keys and arguments. The test of twins draws keys and arguments by
+    /// these words. A `+` after a word means one or several, and the same number for each word with a `+`. A `?` means
+    /// that the word may be left out. Words in brackets come together, or are left out together.
     #[must_use]
     pub const fn shaped(mut self, keys: &'static str, arguments: &'static str) -> Self {
         self.shape = [keys, arguments];
         self
     }
 
-    /// Returns the same for a script that tries commands which not every lock needs before it writes, unless its last
-    /// argument is `tried`. A connection adds that word if its user may run them.
+    /// Returns the script with the mark that it first tries its commands, before it writes. Other locks do without
+    /// these commands, so a user may lack them. The script skips the try if its last argument is `tried`. A connection
+    /// adds that argument if its user may run the commands.
     #[must_use]
     pub const fn checking_commands(mut self) -> Self {
         self.checks_commands = true;
         self
     }
 
-    /// Returns the Lua text, unless it is a command.
+    /// Returns the Lua text, or `None` for a command.
     pub fn text(&self) -> Option<&'static str> {
         match self.code {
             Code::Command(..) => None,
@@ -99,13 +99,13 @@ impl Script {
         }
     }
 
-    /// Returns a Lua text that does the same and reads only the beginnings of values, which may be huge.
+    /// Returns a Lua text with the same effect that reads only the beginnings of values. Values may be huge.
     pub fn in_brief(&self) -> String {
         let (Code::Command(.., text) | Code::Loaded(text) | Code::Whole(text)) = self.code;
         [include_str!("brief.lua"), text].concat()
     }
 
-    /// Returns the name by which a server knows the text.
+    /// Returns the SHA-1 by which a server knows the text.
     pub fn sha(&self) -> &str {
         self.sha.get_or_init(|| {
             let text = self.text().unwrap_or_default();
@@ -128,7 +128,7 @@ impl fmt::Debug for Script {
 }
 
 impl PartialEq for Script {
-    /// Scripts are statics: each is equal to itself alone.
+    /// Compares addresses, because each script is a static.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }

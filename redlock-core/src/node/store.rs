@@ -1,4 +1,4 @@
-//! The keys of a node in this process: what twins of scripts run over.
+//! The keys of a node in this process, on which the twins of scripts run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,8 +11,8 @@ pub(crate) type Members = BTreeMap<Box<[u8]>, i64>;
 
 /// Keys with texts and sorted sets, each with an expiry, and the node's clocks.
 ///
-/// Methods with the name of a command do what the command does: on a key of another type they return the error of a
-/// server, and on a full server those that need memory do, unless a write came before.
+/// A method with the name of a command does what the command does. On a key of another type it returns a server's
+/// error. On a full server, so does a method that needs memory, unless the script has written before.
 #[derive(Clone, Default)]
 pub struct Store {
     keys: BTreeMap<Box<[u8]>, StoredKey>,
@@ -26,7 +26,7 @@ pub struct Store {
 #[derive(Clone)]
 struct StoredKey {
     data: Data,
-    /// In ms since the clock's origin. A key without an expiry lasts.
+    /// The expiry in ms since the clock's origin; `None` for a key that lasts.
     expires: Option<i64>,
 }
 
@@ -45,8 +45,8 @@ impl StoredKey {
 }
 
 impl Store {
-    /// Begins a call: sets the clocks, and removes the keys that have expired. True if there were any. Servers
-    /// count in ms, and so `now` is truncated to these.
+    /// Begins a call: sets the clocks, and removes the expired keys. Returns true if there were any. `now` is truncated
+    /// to ms, because servers count in ms.
     pub fn begin(&mut self, now: Moment, wall: Duration) -> bool {
         let millis = whole(now.since_origin().as_millis());
         (self.millis, self.micros) = (millis, whole(wall.as_micros()));
@@ -57,22 +57,22 @@ impl Store {
         self.keys.len() < known
     }
 
-    /// Makes the server full, or gives it memory again.
+    /// Sets whether the server's memory is full.
     pub fn fill(&mut self, is_full: bool) {
         self.is_full = is_full;
     }
 
-    /// Returns the ms since the clock's origin. Expiries and the scores of entries go by it.
+    /// Returns the ms since the clock's origin, which expiries and scores use.
     pub fn millis(&self) -> i64 {
         self.millis
     }
 
-    /// Returns the µs since 1970, as `TIME` says. Fencing counters and markers go by it.
+    /// Returns the µs since 1970, as `TIME` does. Fencing counters and markers use them.
     pub fn micros(&self) -> i64 {
         self.micros
     }
 
-    /// `GET`.
+    /// Does `GET`.
     pub fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, Value> {
         match self.keys.get(key).map(|entry| &entry.data) {
             None => Ok(None),
@@ -81,7 +81,7 @@ impl Store {
         }
     }
 
-    /// `MGET`: a key that is no string counts as missing.
+    /// Does `MGET`. A key of another type than string counts as missing.
     pub(crate) fn mget(&self, keys: &[&[u8]]) -> Vec<Option<Box<[u8]>>> {
         let value = |key: &&[u8]| self.get(key).ok().flatten().map(Box::from);
         keys.iter().map(value).collect()
@@ -92,12 +92,12 @@ impl Store {
         self.get(key) == Ok(Some(text))
     }
 
-    /// `EXISTS`.
+    /// Does `EXISTS`.
     pub fn exists(&self, key: &[u8]) -> bool {
         self.keys.contains_key(key)
     }
 
-    /// `SET` with `PX`.
+    /// Does `SET` with `PX`.
     pub fn set(&mut self, key: &[u8], text: &[u8], ttl: i64) -> Result<(), Value> {
         self.need_memory()?;
         valid(ttl)?;
@@ -106,7 +106,7 @@ impl Store {
         Ok(())
     }
 
-    /// `SET` with `NX` and `PX`. True if the key was missing.
+    /// Does `SET` with `NX` and `PX`. Returns true if the key was missing.
     pub fn set_nx(&mut self, key: &[u8], text: &[u8], ttl: i64) -> Result<bool, Value> {
         if !self.exists(key) {
             self.set(key, text, ttl)?;
@@ -117,20 +117,20 @@ impl Store {
         Ok(false)
     }
 
-    /// `SET`: sets `key` to `text` for good.
+    /// Does `SET`, without an expiry.
     pub fn set_lasting(&mut self, key: &[u8], text: &[u8]) {
         self.has_written = true;
         let entry = StoredKey::lasting(Data::Text(text.into()));
         self.keys.insert(key.into(), entry);
     }
 
-    /// `DEL`. True if the key existed.
+    /// Does `DEL`. Returns true if the key existed.
     pub fn del(&mut self, key: &[u8]) -> bool {
         self.has_written = true;
         self.keys.remove(key).is_some()
     }
 
-    /// `PTTL`: the remaining ms, -1 if the key does not expire, -2 if it does not exist.
+    /// Does `PTTL`. Returns the remaining ms, -1 for a key without expiry, or -2 for a missing key.
     pub fn pttl(&self, key: &[u8]) -> i64 {
         match self.keys.get(key) {
             None => -2,
@@ -138,7 +138,7 @@ impl Store {
         }
     }
 
-    /// `PEXPIRE`.
+    /// Does `PEXPIRE`.
     pub fn pexpire(&mut self, key: &[u8], ttl: i64) {
         self.has_written = true;
         if ttl <= 0 {
@@ -148,14 +148,14 @@ impl Store {
         }
     }
 
-    /// Lets a key live for at least `ttl` ms.
+    /// Extends a key's life to at least `ttl` ms.
     pub(crate) fn ensure_ttl(&mut self, key: &[u8], ttl: i64) {
         if self.pttl(key) < ttl {
             self.pexpire(key, ttl);
         }
     }
 
-    /// `ZADD` with `GT`: a score that is higher already stays.
+    /// Does `ZADD` with `GT`, which keeps a higher score.
     pub fn zadd(&mut self, key: &[u8], score: i64, member: &[u8]) -> Result<(), Value> {
         self.need_memory()?;
         let entry = self.keys.entry(key.into());
@@ -168,17 +168,17 @@ impl Store {
         Ok(())
     }
 
-    /// `ZSCORE`.
+    /// Does `ZSCORE`.
     pub fn zscore(&self, key: &[u8], member: &[u8]) -> Result<Option<i64>, Value> {
         Ok(self.entries(key)?.get(member).copied())
     }
 
-    /// `ZREM`. True if the set had the member.
+    /// Does `ZREM`. Returns true if the set had the member.
     pub fn zrem(&mut self, key: &[u8], member: &[u8]) -> Result<bool, Value> {
         self.retain(key, |it, _| it != member)
     }
 
-    /// `ZREMRANGEBYSCORE` from `-inf`.
+    /// Does `ZREMRANGEBYSCORE` from `-inf`.
     pub fn zremrangebyscore(&mut self, key: &[u8], to: i64) -> Result<bool, Value> {
         self.retain(key, |_, score| score > to)
     }
@@ -203,12 +203,12 @@ impl Store {
         self.has_written
     }
 
-    /// Returns the keys, in order.
+    /// Returns the keys, sorted.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
         self.keys.keys().map(|key| &**key)
     }
 
-    /// Refuses a command that may need memory if the server is full, unless its script wrote before.
+    /// Refuses a command that may need memory on a full server, unless its script has written before.
     pub(crate) fn need_memory(&mut self) -> Result<(), Value> {
         if self.is_full && !self.has_written {
             return Err(Value::error(
@@ -219,7 +219,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the members that `stays` chooses, and the set if any is left. True if one went.
+    /// Keeps the members that `stays` chooses, and removes an empty set. Returns true if a member was removed.
     fn retain(&mut self, key: &[u8], stays: impl Fn(&[u8], i64) -> bool) -> Result<bool, Value> {
         self.has_written = true;
         let set = match self.keys.get_mut(key).map(|entry| &mut entry.data) {
@@ -237,7 +237,7 @@ impl Store {
     }
 }
 
-/// Reads an argument as an integer. Lua reads more than this, such as `1e3` and `0x7`, which no script writes.
+/// Reads an argument as an integer. Lua also reads forms such as `1e3` and `0x7`, but no script writes those.
 pub(crate) fn parse_integer(text: &[u8]) -> Result<i64, Value> {
     let number = std::str::from_utf8(text)
         .ok()

@@ -1,4 +1,4 @@
-//! The way of a call to a node, and of the node's answer back.
+//! Submissions: calls on their way to a node, and the answers on their way back.
 
 use std::sync::Arc;
 
@@ -6,19 +6,18 @@ use crate::debug::debug_in_part;
 
 use super::{Answer, Call, NodeError, NodeErrorKind, Vote};
 
-/// A call that was handed to one node, and the duty to answer it. Dropping it unanswered is an answer too: the outcome is
-/// unknown.
+/// A call for one node, with the duty to answer it. A drop without an answer counts as one: the outcome is unknown.
 pub struct Submission {
     sink: Arc<dyn VoteSink>,
     seat: usize,
     is_answered: bool,
 }
 
-/// Has a call, and receives the votes of the nodes, each at its own seat.
+/// Holds a call, and receives the vote of each node at its own seat.
 pub(crate) trait VoteSink: Send + Sync {
     fn call(&self) -> &Call;
 
-    /// Takes the vote of the node at `seat`. May wake the caller, and through its waker submit to the node.
+    /// Records the vote of the node at `seat`. May wake the caller, whose waker may submit to the node.
     fn vote(&self, seat: usize, vote: Vote);
 }
 
@@ -36,8 +35,9 @@ impl Submission {
         self.sink.call()
     }
 
-    /// Delivers the answer, unless there was one. Wakes the caller if the answer decides its round. Through that waker, a
-    /// release may be submitted to this node. So do not call it while holding a mutex that the caller or a submission might need.
+    /// Delivers the answer, unless there was one before. Wakes the caller if the answer decides its round. The waker
+    /// may submit a release to this node. So do not call this while holding a mutex that the caller or a submission
+    /// might need.
     pub fn answer(mut self, answer: Answer) {
         let vote = self.call().vote(answer);
         self.vote(vote);
@@ -49,7 +49,7 @@ impl Submission {
         }
     }
 
-    /// Returns a handle on this call without the duty to answer it, for a node that owes the call.
+    /// Returns a handle on this call without the duty to answer it. A node keeps it to repeat a release that it owes.
     #[must_use]
     pub fn owed(&self) -> Self {
         Self {

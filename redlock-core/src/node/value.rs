@@ -1,12 +1,12 @@
-//! Answers of a server, as plain values.
+//! Replies of a server, as plain values.
 
 use std::fmt;
 
-/// The answer of a server to a command or a script.
-// It is exhaustive, because a node that hands answers on has to hand on each.
+/// The reply of a server to a command or a script.
+// The enum is exhaustive, because a node that passes replies on has to pass on each of them.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing is there.
+    /// The value is missing.
     Nil,
     /// A number.
     Int(i64),
@@ -30,12 +30,12 @@ impl Value {
     }
 }
 
-/// True if the server found a key of another type: something is at a lock's key that is no lock.
+/// True if the server found a key of another type, so something other than a lock has the key.
 pub(crate) fn is_wrong_type(error: &[u8]) -> bool {
     error.starts_with(b"WRONGTYPE")
 }
 
-/// Without texts: one may be the owner token of a holder, with which anyone can release the lock.
+/// Writes values without their texts. A text may be an owner token, with which anyone can release the lock.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

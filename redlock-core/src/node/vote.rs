@@ -1,38 +1,38 @@
-//! Votes: what the answers of nodes mean to the caller of a lock.
+//! Votes: the meaning of a node's answer for the caller of a lock.
 
 use super::call::ReadReply;
 use super::holding::{Holding, Remaining};
 use super::value::{Value, is_wrong_type};
 use super::{Answer, NodeError, NodeErrorKind};
 
-/// A node's vote: its answer to a call, as the call's kind of lock reads it.
+/// A node's vote: its answer to a call, as read by the call's kind of lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Vote {
-    /// Done: the keys are ours (acquire), live on (extend), or were ours and are deleted (release).
+    /// The call succeeded: the keys are ours (acquire), live longer (extend), or are deleted (release).
     Granted {
         /// The node's counter after this acquisition, if a fencing token was asked for.
         counter: Option<u64>,
         /// The [epoch](crate::Node::epoch) in which the node served the call.
         epoch: u32,
-        /// To an acquisition of one of several keys: the place of the key that is ours now.
+        /// The index of the acquired key, if the call was for one of several keys.
         choice: Option<u16>,
     },
-    /// A key holds another value than our token. In answer to a release the key may also be missing, if the server does
+    /// A key holds another value than our token. After a release, the key may also be missing, because some servers do
     /// not tell the two apart.
     Held(Holding),
-    /// No key holds another token. To an extension or a confirmation: at least one key is missing. To another
-    /// call: no key exists.
+    /// The key is missing. After an extension or a confirmation, at least one key is missing, and none holds another
+    /// token. After another call, all keys are missing.
     Absent,
-    /// The node did not serve the call, or it is unknown whether it did.
+    /// The node failed to serve the call. If the call [was sent](NodeError::was_sent), it may have run nevertheless.
     Failed(NodeError),
 }
 
 impl Vote {
-    /// A grant without a counter. `Vote::of` sets the epoch in which the node answered.
+    /// A grant without a counter. `Vote::of` sets its epoch.
     pub const GRANTED: Self = Self::granted(None, None);
 
-    /// Returns a grant with the fencing `counter`, or of the permit at the place `choice`.
+    /// Returns a grant, with the fencing `counter`, or with the index `choice` of the granted permit.
     pub(crate) const fn granted(counter: Option<u64>, choice: Option<u16>) -> Self {
         Self::Granted {
             counter,
@@ -59,7 +59,7 @@ impl Vote {
         vote.unwrap_or_else(|| Self::Failed(NodeError::sent(NodeErrorKind::Protocol, invalid)))
     }
 
-    /// Returns the key, or the advice, that refused an acquisition.
+    /// Returns the reason for a refused acquisition.
     pub(crate) fn holding(&self) -> Option<&Holding> {
         match self {
             Self::Held(holding) => Some(holding),

@@ -1,4 +1,4 @@
-//! Reports of a node about keys that a caller waits for.
+//! Reports of nodes about the keys for which a caller waits.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use crate::panics::wake;
 
 use super::Remaining;
 
-/// A node's report about the keys that a caller waits for.
+/// A node's report about the keys for which a caller waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyReport {
-    /// None of the keys exists.
+    /// All keys are missing.
     Free,
-    /// At least one key exists. The time is the longest of the keys', if it is known.
+    /// At least one key exists. The time is the longest remaining time of the keys, if known.
     Held(Remaining),
-    /// The node cannot tell: no connection, no permission, too old. Its last report of a key's expiry
-    /// still holds.
+    /// The node cannot report: it has no connection or no permission, or is too old. Its last report of an expiry still
+    /// counts.
     Unknown,
 }
 
-/// The identity of what keys hold, which their expiry does not tell: holders of one ttl may follow each other.
+/// The identity of the values of keys. It tells a new holder from the last one, which the expiry of a key cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeldValue {
     hash: u64,
-    /// The process that holds the key, if its token names one.
+    /// The process that holds the key, if the token names one.
     pub(crate) owner: Option<OwnerId>,
 }
 
 impl HeldValue {
-    /// Returns the identity of a value, which may be cut.
+    /// Returns the identity of a value. The value may be cut.
     pub(crate) fn of(value: &[u8]) -> Self {
         let mut hasher = DefaultHasher::new();
         value.hash(&mut hasher);
@@ -57,15 +57,14 @@ impl HeldValue {
     }
 }
 
-/// A seat of a caller's watch, handed to a node by [`Node::watch`](crate::Node::watch). The node
-/// reports into it while it [is wanted](Self::is_wanted). Dropping it reports
-/// [`Unknown`](KeyReport::Unknown).
+/// A caller's watch, as one node receives it by [`Node::watch`](crate::Node::watch). The node reports to the watch
+/// while it [is wanted](Self::is_wanted). Dropping the watch reports [`Unknown`](KeyReport::Unknown).
 pub struct Watch {
     to: Arc<dyn ReportSink>,
     seat: usize,
 }
 
-/// Receives the reports of the nodes, each at its own seat.
+/// Receives the report of each node at its own seat.
 pub(crate) trait ReportSink: Send + Sync {
     /// Returns the keys that the caller waits for.
     fn keys(&self) -> &Resource;
@@ -73,8 +72,8 @@ pub(crate) trait ReportSink: Send + Sync {
     /// True while the caller waits.
     fn is_wanted(&self) -> bool;
 
-    /// Records the report of the node at `seat`, with what the keys hold if that is known. Returns the caller's waker if
-    /// the caller has to check again.
+    /// Records the report of the node at `seat`, with the identity of the keys' values if known. Returns the caller's
+    /// waker if the caller has to check again.
     fn record(&self, seat: usize, report: KeyReport, value: Option<HeldValue>) -> Option<Waker>;
 }
 
@@ -93,27 +92,25 @@ impl Watch {
         self.to.is_wanted()
     }
 
-    /// Reports the present state, which replaces the last report. May wake the waiting caller, so do
-    /// not call it while holding a mutex that the caller might need.
+    /// Reports the present state, which replaces the last report. May wake the waiting caller, so do not call this
+    /// while holding a mutex that the caller might need.
     pub fn report(&self, key_report: KeyReport) {
         self.report_of(key_report, None);
     }
 
-    /// Reports the present state with what the keys hold.
+    /// Reports the present state, with the identity of the keys' values.
     pub(crate) fn report_of(&self, key_report: KeyReport, value: Option<HeldValue>) {
         if let Some(waker) = self.record(key_report, value) {
             wake(waker);
         }
     }
 
-    /// Records the present state for a node that wakes the caller itself, after it has unlocked its own mutex.
+    /// Records the present state, and returns the waker of the caller. The node wakes the caller after it has unlocked
+    /// its own mutex.
     #[must_use = "somebody waits for it"]
     pub(crate) fn record(&self, key_report: KeyReport, value: Option<HeldValue>) -> Option<Waker> {
-        if self.is_wanted() {
-            self.to.record(self.seat, key_report, value)
-        } else {
-            None
-        }
+        let record = || self.to.record(self.seat, key_report, value);
+        self.is_wanted().then(record).flatten()
     }
 }
 

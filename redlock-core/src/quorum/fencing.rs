@@ -87,7 +87,7 @@ impl TokenChoice {
         });
         let mut grants: Vec<_> = grants.collect();
         let needed = majority(answers.len());
-        // Sort the highest first, so that the majority of the highest counters comes first.
+        // Sort the highest first: the first window has the highest counters, and a window agrees if its ends do.
         grants.sort_unstable_by(|one, other| other.cmp(one));
         let agreed = grants
             .windows(needed)

@@ -119,7 +119,7 @@ pub(crate) struct LinePlace {
 pub(crate) enum TurnRule {
     /// The lease keeps the turn. The next caller may get the lock directly from the lease.
     HandOver,
-    /// The lease keeps the turn, and the next caller asks the nodes after it.
+    /// The lease keeps the turn until it ends, and then the next caller asks the nodes.
     Keep,
     /// The turn is passed on at once. The next caller asks the nodes, and may get the same lock or another one.
     PassOn,

@@ -33,7 +33,7 @@ pub(crate) struct Tally {
     pub(crate) granted: usize,
     /// Votes against this client, because another holder has the key.
     pub(crate) held: usize,
-    /// Answers that no key exists.
+    /// Votes `Absent`: a key is missing, and no other holder has one.
     pub(crate) absent: usize,
     /// Failures of nodes to serve the call.
     pub(crate) failed: usize,

@@ -25,7 +25,7 @@ pub(crate) struct Seats {
     pub(crate) in_time: u64,
     /// The seats that answered that another client holds the key.
     pub(crate) held: u64,
-    /// The seats that answered that no key exists.
+    /// The seats with the vote `Absent`: a key is missing, and no other holder has one.
     pub(crate) absent: u64,
     /// The seats that answered and did not fail.
     pub(crate) voted: u64,

@@ -6,73 +6,47 @@ use std::time::Duration;
 
 use crate::node::observe::ObserveAnswers;
 use crate::restart_check::CheckedSet;
-use crate::setters::setters;
+use crate::setters::options;
 
-/// The options of a Redis node's driver.
-#[derive(Clone, Debug)]
-pub struct RedisOptions {
-    pub(super) connect_timeout: Duration,
-    pub(super) suspect_after: Duration,
-    pub(super) dead_after: Duration,
-    pub(super) heartbeat: Duration,
-    pub(super) max_in_flight: usize,
-    pub(super) checked_set: Option<Arc<CheckedSet>>,
-    pub(super) vetting: Vetting,
-    pub(super) trust_aof: bool,
-    pub(super) answers: Option<Arc<dyn ObserveAnswers>>,
-}
-
-impl Default for RedisOptions {
-    fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(1),
-            suspect_after: Duration::from_millis(200),
-            dead_after: Duration::from_secs(5),
-            heartbeat: Duration::from_secs(10),
-            max_in_flight: 16_384,
-            checked_set: None,
-            vetting: Vetting::Refuse,
-            trust_aof: false,
-            answers: None,
-        }
-    }
-}
-
-impl RedisOptions {
-    setters! {
+options! {
+    /// The options of a Redis node's driver.
+    #[derive(Clone, Debug)]
+    pub struct RedisOptions {
         /// Sets the longest time for one attempt to connect, handshake included. Default: 1 s.
-        connect_timeout: Duration;
+        connect_timeout: Duration = Duration::from_secs(1);
 
         /// Sets the time after which a node with an outstanding answer is suspect: it votes no at once until it answers
         /// again. Default: 200 ms.
-        suspect_after: Duration;
+        suspect_after: Duration = Duration::from_millis(200);
 
         /// Sets the time after which the driver replaces a connection with an outstanding answer. Default: 5 s.
-        dead_after: Duration;
+        dead_after: Duration = Duration::from_secs(5);
 
         /// Sets the interval at which each node is checked, idle or not. Default: 10 s. The check finds an idle connection
         /// that died in silence before a lock needs it.
-        heartbeat: Duration;
+        heartbeat: Duration = Duration::from_secs(10);
 
         /// Sets the most operations in flight. Beyond them the node votes no at once. Default: 16 384.
-        max_in_flight: usize;
+        max_in_flight: usize = 16_384;
 
         /// Sets the nodes that this one is checked with. The checks find whether the node may have forgotten locks, and
         /// whether its clock steps. Without a checked set, only the node's own clock is checked.
-        checked_set: Arc<CheckedSet>;
+        checked_set: Option<Arc<CheckedSet>> = None, from Arc<CheckedSet>;
 
         /// Sets the treatment of a server that a lock cannot rely on.
-        vetting: Vetting;
+        vetting: Vetting = Vetting::Refuse;
 
         /// Says that the server forgets nothing when it restarts: it has `appendfsync always`, and no replica is
         /// promoted. Then a restart needs no quarantine. This has no effect for an address that
         /// [fails over](crate::redis::RedisAddress::fails_over).
-        trust_aof: bool;
+        trust_aof: bool = false;
 
         /// Sets the observer that is told how long each answer took.
-        answers: Arc<dyn ObserveAnswers>;
+        answers: Option<Arc<dyn ObserveAnswers>> = None, from Arc<dyn ObserveAnswers>;
     }
+}
 
+impl RedisOptions {
     /// Raises the times of [`suspect_after`](Self::suspect_after) and [`dead_after`](Self::dead_after) for a client with
     /// this node timeout, so that a node that is merely slow by the client's own measure is not suspect.
     #[must_use]
@@ -110,28 +84,22 @@ pub enum Vetting {
     Warn,
 }
 
-/// The CAs that a TLS connection trusts, and the certificate that it shows. The default trusts the CAs
-/// of the system, and shows none.
-///
-/// The files are PEM. Each connection reads them again, so a certificate that was replaced counts from the next
-/// connection on. While the files are invalid, no new connection is made.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct TlsOptions {
-    pub(super) ca: Option<PathBuf>,
-    pub(super) certificate: Option<PathBuf>,
-    pub(super) key: Option<PathBuf>,
-}
-
-impl TlsOptions {
-    setters! {
+options! {
+    /// The CAs that a TLS connection trusts, and the certificate that it shows. The default trusts the CAs
+    /// of the system, and shows none.
+    ///
+    /// The files are PEM. Each connection reads them again, so a certificate that was replaced counts from the next
+    /// connection on. While the files are invalid, no new connection is made.
+    #[derive(Clone, PartialEq, Eq)]
+    pub struct TlsOptions {
         /// Sets the file of the CAs that may have issued the server's certificate, in place of the system's.
-        ca: impl Into<Option<PathBuf>>;
+        ca: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
 
         /// Sets the file of the client's certificate, followed by those of the CAs between it and the CA that the
         /// server trusts.
-        certificate: impl Into<Option<PathBuf>>;
+        certificate: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
 
         /// Sets the file of the private key of the [`certificate`](Self::certificate), not encrypted.
-        key: impl Into<Option<PathBuf>>;
+        key: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
     }
 }

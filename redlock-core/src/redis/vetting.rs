@@ -8,8 +8,8 @@ use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 use super::errors::{IS_REPLICA, lost};
 use super::options::{RedisOptions, Vetting};
 
-/// The fault of a server that hides `INFO` although it may fail over. The restart check recognizes a promoted replica
-/// only by its `run_id`, which is in `INFO`.
+/// The fault of a server that may fail over but hides `INFO`, if the restart check is on. The check recognizes a
+/// promoted replica only by its `run_id`, which is in `INFO`.
 pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
                                            not noticed; allow `+info` in its ACL";
 
@@ -49,7 +49,7 @@ impl ServerFacts {
         self.get("role").is_some_and(|role| role != "master")
     }
 
-    /// Returns the faults of a server on which a lock relies alone, because the node has no failover.
+    /// Returns the faults of a server that is the whole node, and that no other server replaces.
     pub(super) fn faults_alone(&self, trusts_aof: bool) -> Vec<String> {
         let mut faults = Vec::new();
         if self.is_replica() {

@@ -1,4 +1,4 @@
-//! The nodes of one client, as their checks know of each other.
+//! The nodes of one client, and what their checks know of each other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use super::clock::{NodeClock, SteppedClock};
 use super::marker::{Found, OPENING};
 use super::{CheckAnswer, RestartCheck, marker_key};
 
-/// A finding that is older than this no longer counts. Blank nodes are checked more often than that.
+/// The age at which a finding stops counting. A client checks blank nodes more often than this.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// The nodes of one registry, with the last finding of each, which tells a new set from nodes that
-/// forgot. Their [node checks](super::NodeCheck) share it.
+/// The nodes of one client, with the last finding of each. The findings tell a new set from nodes that forgot. The
+/// [node checks](super::NodeCheck) of the nodes share the set.
 pub struct CheckedSet {
     restart_check: RestartCheck,
-    /// The longest ttl of this process.
+    /// The longest ttl that this process may use.
     pub(super) max_ttl: Duration,
-    /// The number of nodes, with those that have not joined yet.
+    /// The configured number of nodes.
     size: usize,
     pub(crate) key_prefix: Box<[u8]>,
-    /// No seat is ever given up, so that indexing does not panic under the lock.
+    /// The nodes that have joined. Seats are never removed, so an index stays valid.
     pub(super) seats: Mutex<Vec<Seat>>,
 }
 
@@ -36,22 +36,22 @@ pub struct CheckedSet {
 pub(super) struct Seat {
     pub(super) name: Arc<str>,
     pub(super) finding: Finding,
-    /// The node's last process, if the server tells it.
+    /// The `run_id` of the node's last process, if the server shows it.
     run_id: Option<String>,
-    /// True if the node has, or had, a marker under which it may vote: its set is not new.
+    /// True if the node has, or had, a marker other than `opening`. Its set is then not new.
     was_in_use: bool,
     /// True if the node's last answer showed the marker of another wire format.
     is_foreign: bool,
     /// The `max_ttl` in the node's last marker.
     max_ttl: Duration,
     clock: NodeClock,
-    /// Called when the check of another node raises a question for which this node has to be asked.
+    /// Called when another node's check has to know this node's clock at once.
     pub(super) on_doubt: Option<EpochListener>,
 }
 
 impl Seat {
-    /// Records what a check found on the node. Returns the step of its clock. With `trust_aof` no other server takes the
-    /// node's place, and a step that a restart hides has to be seen.
+    /// Records a check of the node, and returns the step of its clock. With `trust_aof`, the node stays on one host, so
+    /// its clock is compared even across a restart.
     fn record(&mut self, check: &CheckAnswer<'_>, found: &Found, trust_aof: bool) -> Option<i64> {
         let before = self.run_id.as_deref().filter(|_| !trust_aof);
         let stepped_ms = self.clock.read(check, before);
@@ -73,48 +73,48 @@ impl Seat {
 
 #[derive(Default, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// The first attempt to reach it is not over.
+    /// The first attempt to reach the node is still running.
     #[default]
     Unknown,
     Unreachable,
-    /// Reached, without a marker, as of then.
+    /// The node was blank, without a marker, at that moment.
     Blank(Moment),
-    /// Reached, with the marker of a set that is being opened, as of then.
+    /// The node had the marker `opening` at that moment.
     Opening(Moment),
     InUse,
 }
 
-/// The facts that a check shows, together with the checks of the other nodes.
+/// The facts that decide a verdict, from the check itself and from other nodes.
 pub(super) struct CheckFacts<'a> {
     pub(super) check: &'a CheckAnswer<'a>,
     pub(super) found: Found,
     pub(super) set: SetView,
-    /// The step of the node's clock since the check before, in ms; positive if forwards.
+    /// The step of the node's clock since the last check, in ms; positive if forwards.
     pub(super) stepped_ms: Option<i64>,
-    /// The owner of the clock that stepped last.
+    /// The owner of the last clock that stepped.
     pub(super) whose_step: SteppedClock,
-    /// The longest `max_ttl`, of this process or in the marker of any node.
+    /// The longest known `max_ttl`: of this process, or in the marker of any node.
     pub(super) longest_max_ttl: Duration,
 }
 
-/// The state of the set, for a node of it that is blank or being opened.
+/// The state of the set, which decides about a blank or `opening` node.
 #[derive(PartialEq, Eq)]
 pub(super) enum SetView {
-    /// A node has the marker of another wire format, so clients of that format may use the set.
+    /// A node has the marker of another wire format. Clients of that format may use the set.
     Foreign,
-    /// Some nodes have not been tried. This is over in a moment.
+    /// The first attempt to reach some node is still running.
     Untried,
-    /// The node is blank, and a node is, or was, in use.
+    /// The node is blank, and some node is, or was, in use.
     InUse,
-    /// Less than a majority is reachable.
+    /// Too few nodes for a majority are reachable.
     Minority,
-    /// The set is new, and some nodes of it are not marked.
+    /// The set is new, and some reached node is blank.
     New,
-    /// No node that is reached is blank, and they are a majority.
+    /// The reached nodes are a majority, and each has a marker.
     Marked,
 }
 
-/// A node by itself, with the restart check off.
+/// Makes the set of a single node, with the restart check off.
 impl Default for CheckedSet {
     fn default() -> Self {
         Self::new(RestartCheck::Off, MAX_TTL, 1, b"")
@@ -122,8 +122,8 @@ impl Default for CheckedSet {
 }
 
 impl CheckedSet {
-    /// A set of `size` nodes, whose locks live for at most `max_ttl`. `key_prefix` comes before all keys of the client,
-    /// the marker's too.
+    /// Makes a set of `size` nodes, whose locks live for at most `max_ttl`. Each key of the client begins with
+    /// `key_prefix`, the marker's too.
     pub fn new(
         restart_check: RestartCheck,
         max_ttl: Duration,
@@ -139,13 +139,13 @@ impl CheckedSet {
         }
     }
 
-    /// The set of one master of a Cluster, whose clock alone is checked.
+    /// Makes the set for one master of a Cluster. Only the clock of a master is checked.
     #[cfg(feature = "cluster")]
     pub(crate) fn of_a_part(&self) -> Self {
         Self::new(RestartCheck::Off, self.max_ttl, 1, &self.key_prefix)
     }
 
-    /// The key of the marker on every node.
+    /// Returns the key of the marker on every node.
     pub fn marker_key(&self) -> Vec<u8> {
         marker_key(&self.key_prefix)
     }
@@ -155,7 +155,7 @@ impl CheckedSet {
         self.restart_check
     }
 
-    /// A seat for the node `name`.
+    /// Adds the node `name`, and returns its seat.
     pub(super) fn join(&self, name: Arc<str>) -> usize {
         let mut seats = self.seats.lock();
         seats.push(Seat {
@@ -165,8 +165,8 @@ impl CheckedSet {
         seats.len() - 1
     }
 
-    /// Records a check of `seat`. After a step of its clock the other nodes are asked. An error is the reason why the
-    /// server must not vote as this node.
+    /// Records a check of `seat`, and returns the facts. After a step of its clock, the other nodes are checked at
+    /// once. An error is the reason why the server must not vote as this node.
     pub(super) fn record<'a>(
         &self,
         seat: usize,
@@ -222,14 +222,14 @@ impl CheckedSet {
     }
 }
 
-/// The other nodes that are connected.
+/// Returns the other nodes that are connected.
 fn others(seats: &[Seat], seat: usize) -> impl Iterator<Item = &Seat> {
     let is_connected = |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
     let others = seats.iter().enumerate().filter(move |(at, _)| *at != seat);
     others.map(|(_, it)| it).filter(move |it| is_connected(it))
 }
 
-/// The reason why the server must not vote as the node of `seat`, if it is another connected node too.
+/// Returns the fault of a server that is another connected node too.
 fn twin_fault(seats: &[Seat], seat: usize, check: &CheckAnswer<'_>) -> Option<String> {
     let is_twin = |it: &&Seat| it.run_id.is_some() && it.run_id.as_deref() == check.run_id;
     let twin = others(seats, seat).find(is_twin)?;

@@ -1,24 +1,24 @@
-//! The steps of a node's clock against the client's.
+//! Steps of a node's clock against the client's clock.
 //!
-//! A reading shows the node's clock with an uncertainty of the round trip. No rule here is finer than
-//! that: a slow network hides steps, and invents none.
+//! A reading of the node's clock is uncertain by half the round trip. The rules allow for that, so a slow network may
+//! hide a step, but does not invent one.
 
 use std::time::Duration;
 
 use super::{CLOCK_WINDOW, CheckAnswer};
 use crate::env::{Moment, micros};
 
-/// A reading with a larger uncertainty says too little about the node's clock to be compared with.
+/// The largest uncertainty of a reading. Readings with more are ignored.
 const VAGUE: Duration = Duration::from_millis(250);
 
-/// Steps of several nodes are one step of this host's clock only if they were seen within this time. The other nodes are
-/// asked as soon as a step is seen.
+/// The longest time in which all nodes must show a step of this host's clock. After a step, the other nodes are asked
+/// at once.
 const TOGETHER: Duration = Duration::from_secs(2);
 
-/// A node's clock, as it was last read.
+/// The last reading of a node's clock, and its last step.
 #[derive(Debug, Default)]
 pub(super) struct NodeClock {
-    /// The moment of the last question.
+    /// The moment at which the node was last asked.
     asked: Option<Moment>,
     last: Option<ClockReading>,
     step: Option<ClockStep>,
@@ -41,19 +41,19 @@ struct ClockStep {
 /// The owner of a clock that stepped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SteppedClock {
-    /// Some of the other nodes have not been asked since the step.
+    /// Undecided until the other nodes have answered a question from after the step.
     Undecided,
-    /// This host's: the clocks of all connected nodes moved alike, and they are a majority of several.
+    /// The clock of this host. All connected nodes moved by one amount, and they are a majority of several nodes.
     Ours,
-    /// The node's: the clocks of other nodes did not move.
+    /// The clock of the node. The clocks of other nodes stayed.
     Nodes,
 }
 
 impl NodeClock {
-    /// Reads the clock. Returns the step since the reading before, in ms; positive if forwards. The reading is
-    /// compared with the last one and not the first: what moves slowly is no step.
+    /// Reads the clock. Returns the step since the last reading, in ms; positive if forwards. Each reading is compared
+    /// with the last one, so a clock that drifts slowly makes no step.
     ///
-    /// A reading of another process than `before` is compared with none: it may be on another host.
+    /// If the answer is of another process than `before`, the clock starts afresh, because it may be another host's.
     pub(super) fn read(&mut self, check: &CheckAnswer<'_>, before: Option<&str>) -> Option<i64> {
         let is_other = |(before, now): (&str, &str)| before != now;
         if before.zip(check.run_id).is_some_and(is_other) {
@@ -81,7 +81,8 @@ impl NodeClock {
         Some(i64::try_from(by_us / 1000).unwrap_or(i64::MAX))
     }
 
-    /// Finds the owner of the clock that stepped last, by the clocks of the other connected nodes. `majority` is that of the set.
+    /// Finds the owner of the clock that stepped. The clocks of the other connected nodes decide. `majority` is the
+    /// majority of the set.
     pub(super) fn whose_step<'a>(
         &self,
         others: impl Iterator<Item = &'a Self>,
@@ -98,7 +99,7 @@ impl NodeClock {
         let (mut alike, mut is_pending) = (1, false);
         for other in others {
             let was_read = other.last.is_some_and(|it| it.asked > step.seen);
-            // A slow answer shows no step, and the next one would show it too late.
+            // A slow answer shows no step, and the next answer comes too late to count.
             let is_too_late = other.asked > Some(step.seen.saturating_add(TOGETHER));
             match other.step {
                 Some(own) if is_like(own) => alike += 1,

@@ -1,4 +1,4 @@
-//! The marker of a node, and its text.
+//! Markers: their text, and their causes.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -9,16 +9,17 @@ use crate::model::resource::RESERVED_PREFIX;
 use crate::node::WIRE_FORMAT;
 use crate::quorum::fencing::HINT_WINDOW;
 
-/// The set is new, and its other nodes are not all marked yet. No node votes under it.
+/// The cause for a node of a new set, in which other nodes may still be blank. A node with this cause does not vote.
 pub(super) const OPENING: &str = "opening";
-/// The set was new.
+/// The cause for a node of a set that was new. The node may vote.
 pub(super) const NEW: &str = "new";
-/// The operator said that no lock is held. An operator sets this word in the marker's place.
+/// The word that an operator sets in the marker's place: no lock is held. It is also the cause of the marker that
+/// replaces the word.
 pub(super) const IDLE: &str = "idle";
 pub(super) const RESTARTED: &str = "it restarted, or another server has taken its place";
 pub(super) const FLUSHED: &str = "it was flushed";
 pub(super) const INVALID: &str = "its marker is not valid, or its clock was set back";
-pub(super) const LATE: &str = "it is blank, and others of its set are not";
+pub(super) const LATE: &str = "it has no marker, but other nodes of its set have one";
 pub(super) const STRICT: &str = "it has no marker, and the restart check is strict";
 pub(super) const FOREIGN: &str = "its set was used with another wire format";
 pub(super) const STEPPED: &str = "its clock stepped ahead";
@@ -27,28 +28,27 @@ pub(super) const STEPPED: &str = "its clock stepped ahead";
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Marker {
-    /// The node's process when the marker was written; [`Marker::UNKNOWN`] if the client did not know
-    /// it.
+    /// The `run_id` of the node at the time of the write; [`Marker::UNKNOWN`] if hidden.
     pub run_id: String,
-    /// When it was written, since the Unix epoch on the node's own clock. A quarantine begins then.
+    /// The time of the write, since the Unix epoch, by the node's own clock. A quarantine begins at this time.
     pub since: Duration,
-    /// The longest `max_ttl` of the processes that use the node.
+    /// The longest `max_ttl` of the clients that use the node.
     pub max_ttl: Duration,
-    /// Why it was written: `opening`, `new`, `idle`, or the reason of a quarantine, for people.
+    /// The reason for the write: `opening`, `new`, `idle`, or a quarantine's cause in words.
     pub cause: Cow<'static, str>,
 }
 
 impl Marker {
-    /// Stands for the `run_id` if the server's ACL hides it.
+    /// Replaces the `run_id` if the server's ACL hides it.
     pub const UNKNOWN: &str = "?";
 
-    /// True if the marker is that of the node's present process, as far as this is known.
+    /// True if the marker names the node's present process, or if that process is unknown.
     pub(super) fn is_of(&self, check: &CheckAnswer<'_>) -> bool {
         check.run_id.is_none_or(|run_id| run_id == self.run_id)
     }
 
-    /// The marker's text: `<wire format> <until ms> <run_id> <since ms> <max_ttl ms> <cause>`. Until then no fenced lock is
-    /// granted, not even to a client that has not read the marker.
+    /// Returns the marker's text: `<wire format> <until ms> <run_id> <since ms> <max_ttl ms> <cause>`. The node refuses
+    /// fenced acquisitions before `until`, even of a client that has not read the marker.
     pub fn to_bytes(&self) -> Vec<u8> {
         let until = match &*self.cause {
             NEW | IDLE => Duration::ZERO,
@@ -59,8 +59,8 @@ impl Marker {
         format!("{WIRE_FORMAT} {until} {run_id} {since} {max_ttl} {cause}").into_bytes()
     }
 
-    /// Reads a marker's text. `None` for anything else, which tells nothing of the node, and is to
-    /// be taken like the marker of another process.
+    /// Reads a marker's text. Returns `None` for any other text. Treat that like the marker of another process, because
+    /// it says nothing about the node.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let words: Vec<&str> = std::str::from_utf8(bytes).ok()?.splitn(6, ' ').collect();
         let [format, _, run_id, since, max_ttl, cause] = words[..] else {
@@ -73,31 +73,31 @@ impl Marker {
             max_ttl: millis(max_ttl)?,
             cause: cause.to_owned().into(),
         };
-        // Causes are shown to people.
+        // Errors and logs show the cause.
         let is_text = (1..100).contains(&cause.len()) && !cause.contains(char::is_control);
         let is_ours = format == WIRE_FORMAT.to_string();
         (is_ours && is_text && !run_id.is_empty() && marker.max_ttl <= MAX_TTL).then_some(marker)
     }
 }
 
-/// Returns the length of a quarantine: the longest ttl of any client, a fiftieth for clocks of different speed, and the
-/// most that a clock may step unnoticed. Not less than it takes the
-/// time to overtake a fencing token that came from a hint at the one end of its window, with a
-/// hint at the other end.
+/// Returns the length of a quarantine. It covers the longest ttl of any client, a fiftieth more for clocks of different
+/// speed, and the largest unnoticed step of a clock. A fencing token may come from a hint at one end of its window, and
+/// the next from a hint at the other end. So a quarantine lasts at least twice the window. After that time the node's
+/// clock has overtaken the first token.
 pub(super) fn quarantine(longest_max_ttl: Duration) -> Duration {
     let longest = longest_max_ttl.max(HINT_WINDOW * 2);
     let margin = longest / 50 + CLOCK_WINDOW;
     longest.saturating_add(margin)
 }
 
-/// The finding in the marker's place.
+/// The content of the marker's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
-    /// The operator's word that no lock is held.
+    /// The operator's word `idle`.
     Word,
     Garbage,
-    /// A marker of another wire format, which is its number. Its writers may forget, and exclude, by other rules.
+    /// A marker of the wire format with this number. Its clients follow other rules.
     Foreign(u32),
     Marker(Marker),
 }
@@ -115,13 +115,13 @@ impl Found {
     }
 }
 
-/// Returns the wire format of a marker's writer.
+/// Returns the wire format with which a marker begins, if it begins with a number.
 fn wire_format_of(marker: &[u8]) -> Option<u32> {
     let (number, _) = std::str::from_utf8(marker).ok()?.split_once(' ')?;
     number.parse().ok()
 }
 
-/// The key of the marker on every node, given the configured key prefix.
+/// Returns the key of the marker on every node, with the configured key prefix.
 pub fn marker_key(prefix: &[u8]) -> Vec<u8> {
     [prefix, RESERVED_PREFIX, b"marker"].concat()
 }

@@ -1,19 +1,17 @@
-//! Nodes that may have forgotten locks, or whose clocks step: the rules for their votes.
+//! The rules for nodes that may have forgotten locks, or whose clocks step.
 //!
-//! A node must not vote while a lock may be valid that it granted and forgot. So a *marker* key on each
-//! node names the server process that the node was when it was last in order, and says until when it is
-//! in *quarantine*. A [`RestartCheck`] chooses how strict the rules are.
+//! A node must not vote while a lock may be valid that the node granted and forgot. So each node has a *marker* key.
+//! The marker names the server process that last was in order, and says until when the node is in *quarantine*. A
+//! [`RestartCheck`] chooses how strict the rules are.
 //!
-//! [`RedisNode`](crate::RedisNode) obeys the rules if its
-//! [`checked_set`](crate::redis::RedisOptions::checked_set) is set. A node of another kind
-//! feeds a [`NodeCheck`] with each answer of its server, on each new connection and every few seconds, and
-//! obeys the [`Verdict`]. A [`CheckedSet`] is what the nodes of one client know of each other. The rules do
-//! no I/O and read no clock.
+//! [`RedisNode`](crate::RedisNode) obeys the rules if its [`checked_set`](crate::redis::RedisOptions::checked_set) is
+//! set. A node of another kind passes each answer of its server to a [`NodeCheck`], on each new connection and every
+//! few seconds, and obeys the [`Verdict`]. A [`CheckedSet`] holds what the nodes of one client know of each other. The
+//! rules need neither I/O nor a clock.
 //!
-//! **What a node has to offer** is one atomic step: optionally, if the marker is `expected` (or missing,
-//! if that is `None`) and the node's clock is not past `not_after`, set it to `new`; then answer the time
-//! and the marker. [`Action::Write`] asks for a check with that write, each other action for a check
-//! without one.
+//! **A node has to offer** one atomic step, a check. Its first half is optional: it sets the marker to `new` if the
+//! marker is `expected` (missing, for `None`) and the node's clock is not past `not_after`. Its second half answers the
+//! time and the marker. [`Action::Write`] asks for a check with the write, and each other action for one without it.
 //!
 //! # Example: a new node is opened at once
 //! ```
@@ -28,7 +26,7 @@
 //! let set = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 1, b""));
 //! let mut check = NodeCheck::new(set, "a", false);
 //!
-//! // What a server would hold, and what the clocks would show.
+//! // The state of a server, its clock, and the client's clock.
 //! let mut marker: Option<Vec<u8>> = None;
 //! let (time, now) = (Duration::from_secs(1_700_000_000), Moment::from_origin(Duration::ZERO));
 //! let may_vote = loop {
@@ -54,26 +52,26 @@ pub use checked_set::CheckedSet;
 pub use marker::{Marker, marker_key};
 pub use node_check::{Action, CheckAnswer, MarkerWrite, NodeCheck, Verdict};
 
-/// A node's clock that moves against the client's by more than this between two checks, and a thousandth
-/// of the time between them, has stepped.
+/// The largest unnoticed step of a node's clock. A clock has stepped if it moves against the client's clock by more
+/// than this, and a thousandth of the time, between two checks.
 pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
 
-/// The treatment of nodes that may have forgotten locks.
+/// Chooses how a client treats nodes that may have forgotten locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RestartCheck {
-    /// Such nodes vote only once the longest ttl has passed. A set is new, and opened at once, if a majority
-    /// of its nodes is reachable and no node has a marker.
+    /// A node that may have forgotten locks votes once the longest ttl has passed. A set of nodes counts as new, and
+    /// opens at once, if a majority is reachable and no node has a marker.
     Standard,
-    /// As `Standard`, and a set without markers has to wait too.
+    /// As `Standard`, but even a new set waits for the longest ttl.
     Strict,
-    /// Nothing is checked: each node is taken at its word, and no marker is written.
+    /// Every node votes at once. The client writes no markers.
     Off,
 }
 
 impl RestartCheck {
-    /// The mode of `pools` pools if none is configured. A single node is for efficiency: there
-    /// is no quorum that could do without it.
+    /// Returns the default mode for `pools` pools. A single pool has no quorum that could do without it, so its default
+    /// is `Off`.
     pub const fn default_for(pools: usize) -> Self {
         if pools < 2 { Self::Off } else { Self::Standard }
     }

@@ -1,4 +1,4 @@
-//! The restart check of one node: its rules, and why clients that follow them do not disagree unsafely.
+//! The restart check of one node: its rules, and why clients agree safely.
 #![doc = include_str!("voting_rules.md")]
 
 use std::borrow::Cow;
@@ -18,13 +18,13 @@ use super::marker::{
 };
 use super::{CheckedSet, RestartCheck};
 
-/// The time after a check within which its marker may be written, by the node's clock.
+/// The time from a check to its write, at most, by the node's clock.
 const WRITES_WITHIN: Duration = Duration::from_secs(2);
 
-/// The pause before the next check of what changes within milliseconds.
+/// The pause before the next check, if something changes within milliseconds.
 const AT_ONCE: Duration = Duration::from_millis(25);
 
-/// The pause before the next check if other nodes decide.
+/// The pause before the next check, if other nodes decide.
 const LATER: Duration = Duration::from_millis(250);
 
 /// The longest pause between two checks of a node in quarantine.
@@ -34,21 +34,21 @@ const QUARANTINE_LOOK: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CheckAnswer<'a> {
-    /// The process of the node, as it said on this connection; `None` if the ACL hides it.
+    /// The `run_id` of the server on this connection; `None` if the ACL hides it.
     pub run_id: Option<&'a str>,
-    /// The node's marker, after the write if there was one.
+    /// The node's marker; after the write, if the check had one.
     pub marker: Option<&'a [u8]>,
     /// The node's clock, since the Unix epoch.
     pub time: Duration,
-    /// When the question was sent, on the client's monotonic clock.
+    /// The moment at which the client sent the check, on its monotonic clock.
     pub asked: Moment,
-    /// When the answer was there.
+    /// The moment at which the answer arrived, on the same clock.
     pub answered: Moment,
 }
 
 impl<'a> CheckAnswer<'a> {
-    /// Returns the answer of a node whose clock showed `time`, without a process and a marker. The client's clock showed
-    /// `asked` and `answered`.
+    /// Returns the answer of a blank node with a hidden `run_id`. The node's clock showed `time`; the client's clock
+    /// showed `asked` and `answered`.
     pub fn new(time: Duration, asked: Moment, answered: Moment) -> Self {
         Self {
             run_id: None,
@@ -60,7 +60,7 @@ impl<'a> CheckAnswer<'a> {
     }
 
     setters! {
-        /// Sets the [process](field@Self::run_id) of the node.
+        /// Sets the node's [`run_id`](field@Self::run_id).
         run_id: impl Into<Option<&'a str>>;
 
         /// Sets the node's [marker](field@Self::marker).
@@ -72,11 +72,11 @@ impl<'a> CheckAnswer<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What to do.
+    /// The next step with the node.
     pub action: Action,
-    /// True if the node may have forgotten what it granted to this client before.
+    /// True if the node may have forgotten its earlier grants to this client.
     pub is_new_epoch: bool,
-    /// The step of the node's clock since the check before, in ms; positive if forwards.
+    /// The step of the node's clock since the last check, in ms; positive if forwards.
     pub stepped_ms: Option<i64>,
 }
 
@@ -84,42 +84,41 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// It may vote.
+    /// The node may vote.
     Vote,
-    /// It must not vote yet.
+    /// The node has to wait before it votes.
     #[non_exhaustive]
     Hold {
-        /// Why. The text before the `;` does not change with time.
+        /// The reason. The text before the `;` stays while the reason does.
         reason: String,
         /// The remaining time of the quarantine; zero if other nodes decide.
         left: Duration,
-        /// When to check again, at the latest.
+        /// The longest time until the next check.
         look_again: Duration,
-        /// True if the node stays like this for now. False if that is decided in a moment, for
-        /// which a start should wait.
+        /// True if the node stays like this for now. If false, the next checks decide within moments, so a start should
+        /// wait for them.
         is_settled: bool,
     },
-    /// It must not vote; set its marker, and check again with what the node answers to that.
+    /// The node has to wait for a write of its marker. Check the answer to that write.
     Write(MarkerWrite),
-    /// It must not vote until an operator has acted: end the connection, and check again on another one. The text says
-    /// why, and what to do.
+    /// The node has to wait for an operator. End the connection, and check again on another one. The text says why, and
+    /// what to do.
     Refuse(String),
 }
 
-/// A marker to be set, in one step, if the marker still is `expected`.
+/// A write of the marker, in one atomic step with the check that follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MarkerWrite {
-    /// The marker before the write; `None` if it must be missing. The write does not happen with
-    /// another one.
+    /// The marker before the write; `None` if it must be missing. With any other marker, the write does nothing.
     pub expected: Option<Vec<u8>>,
     /// The marker after the write.
     pub new: Vec<u8>,
-    /// The write must not happen when the node's clock, since the Unix epoch, is past this.
+    /// The end of the write's time, since the Unix epoch, by the node's clock. A later write does nothing.
     pub not_after: Duration,
 }
 
-/// The check of one node, for as long as its client lives, over all connections.
+/// The restart check of one node. It lives as long as its client, across all connections.
 #[derive(Debug)]
 pub struct NodeCheck {
     pub(crate) peers: Arc<CheckedSet>,
@@ -127,21 +126,22 @@ pub struct NodeCheck {
     trust_aof: bool,
     /// True if the last check found the operator's word.
     saw_word: bool,
-    /// The marker under which the node was last seen in use by any client.
+    /// The last marker other than `opening` that this client found on the node.
     seen: Option<Marker>,
-    /// True if the node voted under that marker.
+    /// True if this client let the node vote in the present epoch.
     has_voted: bool,
-    /// The end of the quarantine on the client's own clock, and its reason. It counts beside the marker, which shows
-    /// the last write only: a client may have taken the set for new, or the node's clock has jumped ahead since.
+    /// The end of the quarantine on the client's own clock, and its reason. The client keeps it in addition to the
+    /// marker, because the marker shows only the last write. Another client may have taken the set for new since, or
+    /// the node's clock may have jumped ahead.
     held: Option<(Moment, Cow<'static, str>)>,
-    /// A step of the node's clock that is not written down, and may be this host's. True once the marker was replaced
-    /// since: another client has judged.
+    /// A step of the clock that is still to be judged. True once the marker has changed since, because then another
+    /// client has judged the step.
     step: Option<bool>,
 }
 
 impl NodeCheck {
-    /// The check of the node `name`, which joins `peers`. With `trust_aof` the node forgets nothing when it restarts,
-    /// so a restart needs no quarantine. A marker that is missing still does.
+    /// Makes the check of the node `name`, and adds the node to `peers`. With `trust_aof`, the node keeps everything
+    /// across a restart, so a restart needs no quarantine. A missing marker still needs one.
     pub fn new(peers: Arc<CheckedSet>, name: impl Into<Arc<str>>, trust_aof: bool) -> Self {
         let seat = peers.join(name.into());
         Self {
@@ -156,22 +156,22 @@ impl NodeCheck {
         }
     }
 
-    /// The node was not reached, was refused, or its connection is gone. To be called whenever an
-    /// attempt to connect fails, the first one too: the others wait for it.
+    /// Records that the node is out of reach. Call this after each failed attempt to connect, after a refusal, and
+    /// after a lost connection. The checks of the other nodes wait for the first attempt.
     pub fn unreachable(&mut self) {
         self.peers.seats.lock()[self.seat].finding = Finding::Unreachable;
     }
 
-    /// Calls `listener` whenever the node should be checked at once, because another node's check raised a question. It
-    /// must not call this node check.
+    /// Calls `listener` whenever the node should be checked at once, for another node's sake. The listener must not
+    /// call this node check.
     pub fn on_doubt(&self, listener: EpochListener) {
         self.peers.seats.lock()[self.seat].on_doubt = Some(listener);
     }
 
-    /// Judges a check. The caller must do exactly what the newest verdict says.
+    /// Judges a check. The caller must obey the newest verdict exactly.
     ///
     /// # Errors
-    /// The node must not vote at all: it is the same server as another node. The text names both nodes, and the fix.
+    /// The node must not vote, because it is the same server as another node. The text names both nodes, and the fix.
     pub fn check(&mut self, check: &CheckAnswer<'_>) -> Result<Verdict, String> {
         let facts = self.peers.record(self.seat, check, self.trust_aof)?;
         let mut verdict = Verdict {
@@ -179,12 +179,12 @@ impl NodeCheck {
             is_new_epoch: false,
             stepped_ms: facts.stepped_ms,
         };
-        // With the restart check off, a step is no reason to close a node either: a single pool has
-        // no quorum to fall back on, and for several pools the operator chose to go on.
+        // With the restart check off, the node votes even after a step. A single pool has no quorum to fall back on,
+        // and for several pools the operator chose to go on.
         if self.peers.restart_check() == RestartCheck::Off {
             return Ok(verdict);
         }
-        // Keys of a node whose clock was set back live longer, which takes no lock from its holder.
+        // A clock that was set back only lets keys live longer.
         let has_stepped_ahead = facts.stepped_ms.is_some_and(|ms| ms > 0);
         let is_as_before = self.is_as_before(&facts);
         verdict.is_new_epoch = self.has_voted && (has_stepped_ahead || !is_as_before);
@@ -193,8 +193,8 @@ impl NodeCheck {
             Found::Marker(it) => it.cause == IDLE && it.is_of(check),
             Found::Nothing | Found::Garbage | Found::Foreign(_) => false,
         };
-        // The operator's word ends what was known before, be it the word itself, or the marker for it that the first
-        // client that found the word wrote. What the same answer shows is recorded below.
+        // The operator's word, or its marker, clears the reasons from earlier answers. The code below records what this
+        // answer shows.
         if is_idle && !is_as_before && !self.saw_word {
             (self.held, self.step) = (None, None);
         }
@@ -211,7 +211,7 @@ impl NodeCheck {
         Ok(verdict)
     }
 
-    /// True if the marker says that nothing was forgotten since the node was last seen in use.
+    /// True if the marker is the last one seen, so the node kept its locks.
     fn is_as_before(&self, facts: &CheckFacts<'_>) -> bool {
         let (Some(seen), Found::Marker(found)) = (&self.seen, &facts.found) else {
             return false;
@@ -222,22 +222,15 @@ impl NodeCheck {
 
     fn judge(&mut self, facts: &CheckFacts<'_>) -> Action {
         if let Found::Foreign(format) = facts.found {
-            // Its clients may hold locks there, and another client may open the node once that marker is gone.
+            // Clients of that format may hold locks here. Once their marker is gone, a third client may open the node.
             self.hold_from(facts.check.time, FOREIGN.into(), facts);
             return self.refuse(format);
         }
-        match (&facts.found, &facts.set) {
-            // The node may be one of theirs.
-            (Found::Marker(_), _) => {}
-            (_, SetView::Foreign) => {
-                let reason = "it is left as it is, because a node of its set has the marker of another wire format";
-                return await_others(reason, true);
-            }
-            (_, SetView::Untried) => {
-                let reason = "whether its set is in use is not known until each node was tried";
-                return await_others(reason, false);
-            }
-            _ => {}
+        // Clients of the other format leave our markers, so a node with one is ours. Any other node may be theirs.
+        let is_ours = matches!(facts.found, Found::Marker(_));
+        if !is_ours && matches!(facts.set, SetView::Foreign | SetView::Untried) {
+            let reason = "it is left as it is until each node was tried and none has the marker of another wire format";
+            return await_others(reason, facts.set == SetView::Foreign);
         }
         match self.step.map(|is_judged| (facts.whose_step, is_judged)) {
             None => {}
@@ -246,9 +239,9 @@ impl NodeCheck {
                               nodes' clocks will show which";
                 return await_others(reason, false);
             }
-            // All leases were given up with the epoch; the nodes are as they were.
+            // The new epoch has ended all leases. The nodes still have their keys.
             Some((SteppedClock::Ours, _)) => self.step = None,
-            // The node dropped locks early.
+            // The node has dropped locks early.
             Some((SteppedClock::Nodes, false)) => return self.distrust(facts, STEPPED),
             Some((SteppedClock::Nodes, true)) => {
                 self.hold_from(facts.check.time, STEPPED.into(), facts);
@@ -257,11 +250,11 @@ impl NodeCheck {
         }
         match &facts.found {
             Found::Marker(it) if it.is_of(facts.check) => self.obey_marker(facts, it),
-            // Only the `run_id` changes, so a quarantine outlives the restart.
+            // Only the `run_id` changes, so a quarantine continues after the restart.
             Found::Marker(kept) if self.trust_aof => replace(facts.check, kept.clone()),
             Found::Marker(_) => self.distrust(facts, RESTARTED),
             Found::Garbage | Found::Foreign(_) => self.distrust(facts, INVALID),
-            // If the same answer showed a reason not to vote, a client that comes later writes the marker.
+            // If the same answer showed a reason to wait, a later client writes the marker.
             Found::Word => (self.own_quarantine(facts)).unwrap_or_else(|| self.write(facts, IDLE)),
             Found::Nothing if self.seen.is_some() => self.distrust(facts, self.loss_cause(facts)),
             Found::Nothing if self.peers.restart_check() == RestartCheck::Strict => {
@@ -269,9 +262,9 @@ impl NodeCheck {
             }
             Found::Nothing => match facts.set {
                 SetView::New | SetView::Marked => self.write(facts, OPENING),
-                // A client that opens a set marks all nodes that it reaches before. So this one has
-                // forgotten its marker, or was not reached. If it is being marked at this moment, the
-                // write finds the marker, and this client follows that.
+                // A client that opens a set first marks all nodes that it reaches. So this node has forgotten its
+                // marker, or was out of reach. If that client is marking the node right now, this write fails, and this
+                // client follows the other's marker.
                 SetView::InUse => self.write(facts, LATE),
                 _ => await_others(
                     "it is blank; whether the set is new is not known until a majority of the pools is reachable",
@@ -281,18 +274,18 @@ impl NodeCheck {
         }
     }
 
-    /// Obeys a marker of this very process.
+    /// Obeys a marker of the node's present process.
     fn obey_marker(&mut self, facts: &CheckFacts<'_>, found: &Marker) -> Action {
         let time = facts.check.time;
         match &*found.cause {
-            // A client that had not seen the node in use takes it for new. No node votes yet.
+            // A client that missed the node in use takes the node for new. No node votes yet.
             OPENING if self.seen.is_some() => {
                 return self.distrust(facts, self.loss_cause(facts));
             }
             NEW if self.seen.is_some() && !self.is_as_before(facts) => {
                 self.hold_from(time, self.loss_cause(facts).into(), facts);
             }
-            // The client that opened the set may have missed that node.
+            // The client that opened the set may have missed the node of the other format.
             OPENING | NEW if facts.set == SetView::Foreign => {
                 self.hold_from(found.since, FOREIGN.into(), facts);
             }
@@ -301,15 +294,14 @@ impl NodeCheck {
             _ => self.hold_from(found.since, found.cause.clone(), facts),
         }
         let max_ttl = self.peers.max_ttl;
-        // Other processes have to know for how long locks may live, also while the node is held.
+        // Raise the marker's `max_ttl` even while the node waits. Other clients need it for their quarantines.
         if found.cause != OPENING && found.max_ttl < max_ttl {
             let found = found.clone();
             return replace(facts.check, Marker { max_ttl, ..found });
         }
         match self.own_quarantine(facts) {
             Some(hold) => hold,
-            // The node has its marker still, so it has forgotten nothing since, and may vote once that can be said of
-            // all the others.
+            // The marker is still there, so the node kept its memory. It may vote once each reached node has a marker.
             None if found.cause == OPENING && facts.set == SetView::Marked => {
                 self.write(facts, NEW)
             }
@@ -321,8 +313,8 @@ impl NodeCheck {
         }
     }
 
-    /// Refuses a node that has the marker of another wire format, and leaves that marker: two versions that replaced each
-    /// other's markers would keep each other from voting.
+    /// Refuses a node with the marker of another wire format, and keeps that marker. Two versions that replaced each
+    /// other's markers would stop each other's votes.
     fn refuse(&self, format: u32) -> Action {
         let name = Arc::clone(&self.peers.seats.lock()[self.seat].name);
         Action::Refuse(format!(
@@ -333,14 +325,14 @@ impl NodeCheck {
         ))
     }
 
-    /// Begins a quarantine: the node forgot its grants, by all that this client knows.
+    /// Begins a quarantine of a node that must have forgotten its grants.
     fn distrust(&mut self, facts: &CheckFacts<'_>, cause: &'static str) -> Action {
-        // This also holds if the write of another client, with any marker, comes first.
+        // Wait even if another client writes first, with any marker.
         self.hold_from(facts.check.time, cause.into(), facts);
         self.write(facts, cause)
     }
 
-    /// The reason why a node that was seen in use has no marker, or that of a new set.
+    /// Returns the cause for a node in use that lost its marker.
     fn loss_cause(&self, facts: &CheckFacts<'_>) -> &'static str {
         match &self.seen {
             Some(seen) if seen.is_of(facts.check) => FLUSHED,
@@ -350,7 +342,7 @@ impl NodeCheck {
 
     fn write(&self, facts: &CheckFacts<'_>, cause: &'static str) -> Action {
         let max_ttl = match cause {
-            // No lock is held, so none lives for longer than this process knows.
+            // An operator said that all locks are over. So the `max_ttl` of other clients no longer counts.
             IDLE => self.peers.max_ttl,
             _ => facts.longest_max_ttl,
         };
@@ -363,7 +355,7 @@ impl NodeCheck {
         replace(facts.check, marker)
     }
 
-    /// The quarantine that this client keeps on its own clock, if it is still running.
+    /// Returns the quarantine on this client's own clock, if it is still running.
     fn own_quarantine(&self, facts: &CheckFacts<'_>) -> Option<Action> {
         let (until, cause) = self.held.as_ref()?;
         let left = until.saturating_since(facts.check.answered);
@@ -378,8 +370,8 @@ impl NodeCheck {
         })
     }
 
-    /// Keeps the node from voting for a quarantine that began at `since` on the node's clock. The longest `max_ttl`
-    /// that this client knows counts for it: who wrote the marker may have known a shorter one.
+    /// Holds the node for a quarantine that began at `since` on its clock. The longest `max_ttl` that this client knows
+    /// counts, because the marker's writer may have known a shorter one.
     fn hold_from(&mut self, since: Duration, cause: Cow<'static, str>, facts: &CheckFacts<'_>) {
         let end = since.saturating_add(quarantine(facts.longest_max_ttl));
         let left = end.saturating_sub(facts.check.time);
@@ -390,7 +382,7 @@ impl NodeCheck {
     }
 }
 
-/// Other nodes decide; in a moment, unless it `is_settled`.
+/// Holds the node until other nodes decide: within moments, unless it `is_settled`.
 fn await_others(reason: &str, is_settled: bool) -> Action {
     Action::Hold {
         reason: reason.to_owned(),
@@ -400,7 +392,7 @@ fn await_others(reason: &str, is_settled: bool) -> Action {
     }
 }
 
-/// Writes `marker` as that of the present process.
+/// Writes `marker` with the `run_id` of the present process.
 fn replace(check: &CheckAnswer<'_>, mut marker: Marker) -> Action {
     let run_id = check.run_id.unwrap_or(Marker::UNKNOWN);
     run_id.clone_into(&mut marker.run_id);

@@ -230,9 +230,13 @@ impl LineState {
     pub(super) fn record_refusal(
         &mut self,
         refusal: &Arc<RefusedAttempt>,
+        now: Moment,
     ) -> Option<Arc<RefusedAttempt>> {
-        if self.is_empty() {
-            // All callers that could ask for it have left.
+        let is_later = |known: &Arc<RefusedAttempt>| {
+            known.window.started > refusal.window.started && known.is_settled(now)
+        };
+        // All callers that could ask for it have left, or have the final answer to a later attempt.
+        if self.is_empty() || self.refusal.as_ref().is_some_and(is_later) {
             return None;
         }
         let last = self.waiters.last_key_value();

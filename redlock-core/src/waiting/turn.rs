@@ -83,13 +83,13 @@ impl Turn {
     pub(crate) fn record_refusal(&self, refusal: &Arc<RefusedAttempt>) {
         // All of several permits may be held here.
         let is_held = refusal.is_held() && refusal.lock.protocol.permits().is_none();
-        let holder = refusal.holder();
+        let (holder, now) = (refusal.holder(), self.lines.context.now());
         let mut line = self.line.state.lock();
         if is_held && line.has(self.ticket.number) {
             line.share.record_others();
             self.record_rivals(&mut line, holder);
         }
-        let replaced = line.record_refusal(refusal);
+        let replaced = line.record_refusal(refusal, now);
         drop(line);
         drop(replaced);
     }
@@ -153,9 +153,16 @@ impl Turn {
         before(&*environment.clock, until, woken).await;
     }
 
+    /// Returns the time that the nodes took to grant the lock. It is bounded, because a future that is polled late looks
+    /// like slow nodes.
+    fn grant_time(&self, validity: &Validity) -> Duration {
+        let took = validity.granted_at.saturating_since(validity.attempt_began);
+        took.min(self.lines.context.node_timeout)
+    }
+
     /// Records that the lock was acquired with this validity. The lease keeps the turn.
     pub(crate) fn keep(self, validity: &Validity, token: &OwnerToken) -> Self {
-        let took = validity.granted_at.saturating_since(validity.attempt_began);
+        let took = self.grant_time(validity);
         let forgotten = self.change(|line| {
             line.deadline = validity.deadline;
             line.holder = Some(token.clone());
@@ -169,7 +176,7 @@ impl Turn {
     /// Records that the lock was acquired with this validity, and passes the turn on. A streak begins, unless the
     /// attempt `is_in_streak`.
     pub(crate) fn pass_on(self, validity: &Validity, is_in_streak: bool) {
-        let took = validity.granted_at.saturating_since(validity.attempt_began);
+        let took = self.grant_time(validity);
         let forgotten = self.change(|line| {
             if !is_in_streak {
                 line.share.forget();

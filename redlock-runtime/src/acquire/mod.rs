@@ -116,7 +116,9 @@ impl LockSpec {
         leave_request(self.acquire_for_body())
     }
 
-    fn acquire_for_body(mut self) -> AcquireFuture {
+    /// Acquires the lock for a body. The held table lists the lease as one with a body from the start, so a shutdown
+    /// never releases the lease as a bare one.
+    pub(crate) fn acquire_for_body(mut self) -> AcquireFuture {
         self.has_body = true;
         self.acquire()
     }

@@ -27,9 +27,9 @@ use crate::error::LockError;
     label = "a function under `#[redlock]` returns this when it gets no lock",
     note = "return `Result<_, E>` where `E: From<redlock_runtime::LockError>`: an error type of yours that \
             implements it, or `Box<dyn std::error::Error + Send + Sync>`",
-    note = "your crate cannot implement it for an error type of another crate, such as `std::io::Error`: return a type of \
-            yours that wraps that error and the lock's; if the signature is given, put the attribute on a function below, \
-            and convert its error",
+    note = "your crate cannot implement `From` for an error type of another crate, such as `std::io::Error`: return a type \
+            of your own that wraps both errors; if the signature is fixed, put the attribute on an inner function, and \
+            convert its error",
     note = "a function that returns `()` or an `Option` may return without a lock and without an error: add \
             `if_locked = \"skip\"`",
     note = "a handler may return `impl IntoResponse` of axum or `impl Responder` of actix-web, with the feature `axum` or \

@@ -10,8 +10,8 @@ use crate::telemetry::{figure, kind_of};
 /// held, or if the job of a lock with `once_per` ran already.
 ///
 /// `()` and `Option<T>` implement the trait. So does every `Result<T, E>` if `T` does and `E` implements
-/// `From<LockError>`. A lock error other than a held lock, such as unreachable nodes, becomes an `Err` if the type has
-/// one. Otherwise the error is logged, and the call counts as skipped.
+/// `From<LockError>`. Any other lock error, such as unreachable nodes, becomes an `Err` if the type has one.
+/// Otherwise the error is logged, and the call counts as skipped.
 ///
 /// ```
 /// use redlock_runtime::{FromSkip, LockError};
@@ -109,8 +109,8 @@ where
 fn log(error: &LockError) {
     let (site, kind) = (error.site().name(), kind_of(error));
     figure!(counter SWALLOWED { site: site, error_type: kind } increment(1));
-    // An error without a registry has no throttle. Such an error is a mistake in the program, so it does not hit all
-    // calls at once.
+    // An error without a registry has no throttle, so each one is logged. It is a mistake in the program. An outage,
+    // which fails all calls at once, has a registry and is throttled.
     log_throttled!(
         target: targets::LOCK, error.throttle(),
         (site, kind),

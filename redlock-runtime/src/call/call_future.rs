@@ -43,8 +43,8 @@ pub struct ReturnRules<T> {
 
 /// Runs `body` under the lock of a call.
 ///
-/// The future acquires the lock, polls the body while the lease is valid, and drops the body. Then it releases the
-/// lock, and waits until the next caller could win. If the lock is refused or lost, `rules` turn the error into the
+/// The future acquires the lock, polls the body while the lease is valid, and drops the body. Then the future releases
+/// the lock, and waits until the next caller could win. If the lock is refused or lost, `rules` turn the error into the
 /// output.
 ///
 /// With `once_per`, the nodes remember the run if the body's value counts as success by `rules`.
@@ -92,7 +92,7 @@ impl<F: Future> Body<F> {
             BodyProjection::Ended { output } => output.take(),
             BodyProjection::Running { .. } => None,
         }
-        .expect("the body has returned, and the call is polled to its end once")
+        .expect("the body has returned, and the call was not polled after its end")
     }
 }
 

@@ -1,4 +1,4 @@
-//! The state machine of one call. It is compiled once, because it is not generic over the body.
+//! The state machine of one call. This code is compiled once, because it is not generic over the body.
 
 use std::future::Future;
 use std::pin::Pin;

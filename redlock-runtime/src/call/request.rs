@@ -2,7 +2,7 @@
 //!
 //! The attribute's expressions are evaluated in the body's future, so any part of an argument that they move is dropped
 //! with the body. Therefore the body is polled once before it has the lock: that poll leaves the request, and the next
-//! poll is under the lock. Constants and plain templates move nothing. Their calls do without the extra poll, which
+//! poll is under the lock. Constants and plain templates move nothing. Calls with these skip the extra poll, which
 //! saves rustc an `await`.
 
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! The keys of a configuration: what each section has, how variables spell it, and what is said of an unknown one.
+//! The keys of a configuration: their sections, their variables, and errors for unknown keys.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use crate::error::{Problem, ProblemKind};
 use crate::parameters::LockOptions;
 use crate::text::{ShownName, did_you_mean};
 
-/// The beginning of the names of all variables.
+/// The prefix of all variables.
 pub(super) const PREFIX: &str = "REDLOCK_";
 
-/// Names the configuration file.
+/// The variable that names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 
-/// The configuration file if [`CONFIG_FILE`] names no other.
+/// The configuration file, unless [`CONFIG_FILE`] names one.
 pub(super) const DEFAULT_FILE: &str = "redlock.toml";
 
-/// A key that only the attribute can set: it is part of the function's meaning, or of its type.
+/// The keys that only the attribute can set, because they are part of the function's meaning, or of its type.
 const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "if_locked", "guard", "note", "name", "crate"];
 
-/// A key of a configuration; without a `key`, a table.
+/// The path of a key in a configuration, or, with an empty `key`, of a table.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KeyPath {
-    /// The name of the table, or of the table of tables. Empty above all tables.
+    /// The first part of the table's name, such as `pools`; empty above all tables.
     pub(super) section: &'static str,
     /// The name of the pool or of the site; empty in other sections.
     pub(super) name: String,
@@ -45,7 +45,7 @@ impl KeyPath {
         self.section == section && self.key == key
     }
 
-    /// `` `[pools.a]` ``, `` `[sites."shop::charge"]` ``
+    /// Returns the table as a text: `` `[pools.a]` ``, `` `[sites."shop::charge"]` ``.
     pub(super) fn table(&self) -> String {
         let (section, name) = (self.section, ShownName(&self.name));
         if !has_names(section) || self.name.is_empty() {
@@ -57,7 +57,7 @@ impl KeyPath {
         }
     }
 
-    /// `` in `[pools.a]` ``; empty above all tables.
+    /// Returns `` in `[pools.a]` ``, or nothing above all tables.
     fn in_table(&self) -> String {
         match self.section {
             "" => String::new(),
@@ -66,7 +66,7 @@ impl KeyPath {
     }
 }
 
-/// `` `url` in `[pools.a]` ``
+/// Writes `` `url` in `[pools.a]` ``.
 impl fmt::Display for KeyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`{}", self.key, self.in_table())
@@ -122,12 +122,13 @@ pub(super) fn sections() -> impl Iterator<Item = (&'static str, Vec<&'static str
     sections.map(|section| (section, keys_of(section)))
 }
 
-/// Returns the sections that have variables, and the keys of each. Single functions have their tables in the file alone.
+/// Returns the sections that have variables, and the keys of each. Functions have no variables, because their tables
+/// are only in the file.
 pub(super) fn sections_of_variables() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     sections().filter(|(section, _)| *section != "sites")
 }
 
-/// Returns the problem of an unknown `key`, which its table does not have.
+/// Returns the problem of a `key` that its table does not have.
 pub(super) fn unknown(table: &KeyPath, key: &str) -> Problem {
     let section = table.section;
     let mut known = keys_of(section);
@@ -160,7 +161,7 @@ fn elsewhere(key: &str) -> Option<String> {
     })
 }
 
-/// Returns the variable that says the same as a key.
+/// Returns the variable that sets a key.
 pub(super) fn variable(section: &str, name: &str, key: &str) -> String {
     let parts = [section, name, key]
         .into_iter()
@@ -171,7 +172,7 @@ pub(super) fn variable(section: &str, name: &str, key: &str) -> String {
 /// Returns the section, the name as the variable spells it, and the key.
 ///
 /// # Errors
-/// What was meant, if there is no such variable.
+/// An unknown variable, with the name that was probably meant.
 pub(super) fn of_variable(
     variable_name: &str,
 ) -> Result<(&'static str, &str, &'static str), Problem> {
@@ -197,7 +198,8 @@ pub(super) fn of_variable(
     Err(Problem::new(ProblemKind::UnknownKey, text))
 }
 
-/// Returns what was meant. A variable may lack its section, or, if it is about a pool, the name or the key.
+/// Returns advice about the variable that was meant. A variable may lack its section, or, for a pool, the name or the
+/// key.
 fn meant_by_variable(variable_name: &str) -> String {
     let rest = variable_name
         .trim_start_matches(PREFIX)

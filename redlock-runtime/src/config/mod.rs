@@ -1,5 +1,5 @@
-//! Configuration: from code, a TOML file, and the environment. [`Config`] is all of it, and the other
-//! types are values in it.
+//! The configuration, from code, a TOML file and the environment. [`Config`] has all of it, and the other types are
+//! values in it.
 
 mod check;
 mod keys;
@@ -43,7 +43,7 @@ use settings::{
 words!(RestartCheck: "standard" is Standard, "strict" is Strict, "off" is Off);
 words!(Vetting: "refuse" is Refuse, "warn" is Warn);
 
-/// Gives the check of a row the type of its argument.
+/// Calls the check of a row, whose closure takes its argument's type from here.
 fn checked<T: ?Sized>(check: impl Fn(&T) -> Result<(), String>, value: &T) -> Result<(), String> {
     check(value)
 }
@@ -73,7 +73,7 @@ macro_rules! settings {
             pub(crate) pools: BTreeMap<String, PoolConfig>,
             pub(crate) defaults: LockOptions,
             pub(crate) sites: BTreeMap<String, SiteConfig>,
-            /// The place of each key that the file or a variable sets. A key that code sets has none.
+            /// The place of each key that the file or a variable sets. Keys that code sets are left out.
             places: BTreeMap<KeyPath, String>,
             $( pub(crate) $name: $type, )+
         }
@@ -102,7 +102,7 @@ macro_rules! settings {
                 }
             )+
 
-            /// Sets what `key` names to what a source says.
+            /// Sets the setting at `key` to a source's value.
             fn set_setting(&mut self, key: &KeyPath, raw: &RawValue<'_>) -> Result<(), String> {
                 $( if key.is($section, key_in($section, stringify!($name))) {
                     let value: $type = parse(raw)?;
@@ -112,7 +112,7 @@ macro_rules! settings {
                 Ok(())
             }
 
-            /// Reports each setting that has a value which it must not have.
+            /// Reports each setting with an invalid value.
             fn check_settings(&self, mut report: impl FnMut(&KeyPath, &str)) {
                 $($(
                     if let Err(why) = checked($check, &self.$name) {
@@ -125,7 +125,7 @@ macro_rules! settings {
         /// The section and the key of each setting.
         const SETTINGS: &[(&str, &str)] = &[ $( ($section, stringify!($name)), )+ ];
 
-        /// Names are shown like those in errors: they may be URLs in the wrong place.
+        /// Writes names as errors do, because a name may be a URL in the wrong place.
         impl fmt::Debug for Config {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct("Config")
@@ -171,8 +171,8 @@ macro_rules! pool_setters {
 for_each_pool_setting!(pool_setters!());
 
 impl Config {
-    /// Returns the defaults, without a pool. `init` refuses a configuration without pools: no lock is ever
-    /// kept in memory because Redis was not configured.
+    /// Returns the defaults, without a pool. `init` refuses a configuration without pools, so a forgotten Redis never
+    /// turns into locks in memory.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new().pool("a", "redis://10.0.0.1:6379");
@@ -181,8 +181,8 @@ impl Config {
         Self::default()
     }
 
-    /// Reads the file named by `REDLOCK_CONFIG`, or `redlock.toml` if it exists, and then the
-    /// `REDLOCK_*` variables, which override the file.
+    /// Reads the configuration of the environment. That is the file named by `REDLOCK_CONFIG`, or `redlock.toml` if it
+    /// exists, and then the `REDLOCK_*` variables, which override the file.
     ///
     /// ```
     /// # use redlock_runtime::Config;
@@ -194,8 +194,8 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// [`ConfigError`] with every problem, if the file cannot be read, if the file or a variable has something
-    /// unknown or wrong, or if there is no pool.
+    /// [`ConfigError`] with every problem: an unreadable file, an unknown key or variable, an invalid value, or no
+    /// pool.
     pub fn load() -> Result<Self, ConfigError> {
         let mut reader = ConfigReader::over(Self::new());
         reader.read_environment(std::env::vars_os().collect());
@@ -257,8 +257,8 @@ impl Config {
         reader.finish()
     }
 
-    /// Adds a pool, one independent node: `redis://`, `rediss://` (feature `tls`), `redis+unix://`,
-    /// `redis+sentinel://`, `redis+cluster://` or `memory://`.
+    /// Adds a pool, which is one independent node. Its URL begins with `redis://`, `rediss://` (feature `tls`),
+    /// `redis+unix://`, `redis+sentinel://`, `redis+cluster://` or `memory://`.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new()
@@ -272,8 +272,8 @@ impl Config {
     }
 
     /// Adds the server of a client of your own, with the client's login, database and TLS. The library makes its own
-    /// connections to it. `config` brings a credentials provider, or another resolver of names; its timeouts, limits
-    /// and push sender are not used. See [the guide](crate::guide::operate::your_own_client).
+    /// connections to that server. `config` may have a credentials provider, or another resolver of names. Its
+    /// timeouts, limits and push sender are ignored. See [the guide](crate::guide::operate::your_own_client).
     ///
     /// ```
     /// let client = redis::Client::open("redis://10.0.0.1:6379")?;
@@ -291,11 +291,11 @@ impl Config {
         self.pool_at(name.into(), PoolSource::Client(address))
     }
 
-    /// Adds a node of your own, such as a store in a database. `make` receives the [clock, the randomness and the
-    /// background tasks](Environment) of the library, and returns the node, whose [name](Node::name) is the pool's.
+    /// Adds a node of your own, such as a store in a database. `make` receives the library's [clock, randomness and
+    /// background tasks](Environment), and returns the node. The node's [name](Node::name) must be the pool's.
     ///
-    /// Each start calls `make` once, after the checks that need no server. It must not block: a node that has to connect
-    /// does so in a task, and abstains until then. See [the guide](crate::guide::operate::your_own_node).
+    /// Each start calls `make` once, after the checks that need no server. `make` must not block. A node that has to
+    /// connect does so in a task, and abstains until then. See [the guide](crate::guide::operate::your_own_node).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -311,9 +311,9 @@ impl Config {
     /// # Ok(()) }
     /// ```
     ///
-    /// An error of `make` fails the start, which reports its text with the name of the pool. Words of the text that may be
-    /// URLs are not shown, because a URL may have a password. It must
-    /// contain no other secret. A panic of `make` unwinds from the start.
+    /// An error of `make` fails the start, whose error shows the text and the name of the pool. Words of the text that
+    /// may be URLs are hidden, because a URL may have a password. The text must contain no other secret. A panic of
+    /// `make` unwinds from the start.
     #[must_use]
     pub fn pool_node(
         self,
@@ -332,8 +332,8 @@ impl Config {
         self
     }
 
-    /// Sets the parameters of locks that do not set them. A parameter that an earlier call set and
-    /// `defaults` leaves out keeps its value.
+    /// Sets the parameters of locks that leave them out. A parameter that `defaults` leaves out keeps the value of an
+    /// earlier call.
     ///
     /// # Example: locks that wait
     /// ```
@@ -352,11 +352,10 @@ impl Config {
         self
     }
 
-    /// Parameters of one annotated function, which win over its attribute. The site's name is what the
-    /// attribute's `name` says, or the function's path.
+    /// Sets parameters of one annotated function, which override its attribute. `name` is the attribute's `name`, or
+    /// the path of the function.
     ///
-    /// `init` and `Redlock::start` refuse the override if no function of the program has the name,
-    /// or if several have it.
+    /// `init` and `Redlock::start` refuse the override if the name fits no function of the program, or several.
     ///
     /// # Example: a longer ttl for one function
     /// ```
@@ -376,10 +375,10 @@ impl Config {
         self
     }
 
-    /// Sets what `key` names to what a source says.
+    /// Sets the key at `key` to a source's value.
     ///
     /// # Errors
-    /// What is expected there.
+    /// A text that names the expected values.
     fn set(&mut self, key: &KeyPath, raw: &RawValue<'_>) -> Result<(), String> {
         let name = || key.name.clone();
         match key.section {

@@ -1,4 +1,4 @@
-//! A pool: where it is, and its settings.
+//! Pools of a configuration: their addresses and settings.
 
 use std::error::Error;
 use std::fmt;
@@ -13,11 +13,11 @@ use redlock_core::{Environment, Node};
 use super::settings::for_each_pool_setting;
 use crate::parameters::{RawValue, parse};
 
-/// Makes a node of the user's own. A configuration can be cloned, so several starts may call this.
+/// Makes a node of the user's own. Several starts may call this, because a configuration can be cloned.
 pub(crate) type MakeNode =
     Arc<dyn Fn(Environment) -> Result<Arc<dyn Node>, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
-/// The place of a pool. `Debug` shows the server only.
+/// The source of a pool's node. `Debug` shows only the server.
 #[derive(Clone)]
 pub(crate) enum PoolSource {
     /// A URL, with its password if it has one.
@@ -33,7 +33,7 @@ macro_rules! pool {
         $(#[$doc:meta])+
         $name:ident: $type:ty $(, from $from:ty)?;
     )+) => {
-        /// A pool of the configuration. A setting that is `None` has its default.
+        /// A pool of the configuration. A setting that is `None` has the default.
         #[derive(Clone, Default)]
         pub(crate) struct PoolConfig {
             pub(crate) url: Option<PoolSource>,
@@ -43,10 +43,10 @@ macro_rules! pool {
         impl PoolConfig {
             pub(super) const KEYS: &[&'static str] = &["url", $( stringify!($name), )+];
 
-            /// Sets `key` to what a source of the configuration says.
+            /// Sets `key` to a source's value.
             ///
             /// # Errors
-            /// What is expected there.
+            /// A text that names the expected values.
             pub(super) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
                 match key {
                     $( stringify!($name) => self.$name = parse(raw)?, )+
@@ -59,7 +59,8 @@ macro_rules! pool {
             }
         }
 
-        /// Shows which settings there are: the path of a file may be the password in place of the name of its file.
+        /// Shows which settings are set, but no values. Somebody may have written the password in place of its file's
+        /// path.
         impl fmt::Debug for PoolConfig {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct("PoolConfig")
@@ -73,14 +74,14 @@ macro_rules! pool {
 
 for_each_pool_setting!(pool!());
 
-/// The address of a pool.
+/// The address of a pool's node.
 pub(crate) enum PoolAddress {
     Memory(String),
     Own(MakeNode),
     Redis(RedisAddress),
 }
 
-/// The lengths that a name of a `memory://` store may have, in bytes.
+/// The allowed lengths of the name of a `memory://` store, in bytes.
 const LENGTHS_OF_STORES: RangeInclusive<usize> = 1..=64;
 
 fn is_of_a_name(c: char) -> bool {
@@ -101,7 +102,7 @@ impl PoolSource {
             {
                 Ok(PoolAddress::Memory(name.to_owned()))
             }
-            // The text is not repeated: it may be the password of another URL.
+            // The error hides the text, because it may be the password of another URL.
             Some(_) => Err(Invalid::new(
                 "the store of a `memory://` URL has a name of at most 64 letters, digits, `.`, `-` and `_`; write \
                  memory://name",
@@ -111,7 +112,7 @@ impl PoolSource {
 }
 
 impl PoolConfig {
-    /// Returns the address, with the files of its password and of TLS, which are read now; `None` without a URL.
+    /// Returns the address, or `None` without a URL. Reads the files of the password and of TLS now.
     pub(super) fn address(&self) -> Option<Result<PoolAddress, Invalid>> {
         let address = self.url.as_ref()?.address();
         Some(address.and_then(|address| self.with_files(address)))
@@ -145,7 +146,7 @@ impl PoolAddress {
         matches!(self, Self::Redis(_))
     }
 
-    /// True for a node of the user's own, which other processes may share.
+    /// True for a node of the user's own. Other processes may share it.
     pub(crate) fn is_own(&self) -> bool {
         matches!(self, Self::Own(_))
     }
@@ -154,7 +155,7 @@ impl PoolAddress {
         matches!(self, Self::Redis(address) if address.is_cluster())
     }
 
-    /// Returns the server's identity: two pools with equal values are one node. A node of the user's own has none.
+    /// Returns the server's identity; `None` for a node of the user's own. Two pools with one identity are one node.
     pub(super) fn server(&self) -> Option<String> {
         match self {
             Self::Memory(name) => Some(format!("memory://{name}")),
@@ -163,7 +164,7 @@ impl PoolAddress {
         }
     }
 
-    /// True for a server that no replica replaces.
+    /// True for one server, which no replica replaces.
     pub(super) fn is_one_server(&self) -> bool {
         matches!(self, Self::Redis(address) if !address.fails_over())
     }

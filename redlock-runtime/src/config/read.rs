@@ -1,4 +1,4 @@
-//! Reads a configuration from a file and from variables, and finds all problems of both.
+//! Reads a configuration from a file and from variables, and collects all problems.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -19,9 +19,9 @@ use crate::text::ShownName;
 pub(super) struct ConfigReader {
     config: Config,
     problems: Vec<Problem>,
-    /// The keys that the present source has set so far.
+    /// The keys that the present source has set.
     seen: BTreeSet<KeyPath>,
-    /// True if a file is no TOML, so that it is unknown what it says.
+    /// True if a file is invalid TOML, so its content is unknown.
     is_torn: bool,
 }
 
@@ -33,7 +33,7 @@ impl ConfigReader {
         }
     }
 
-    /// Reads the file that the variables name, or else the default one, and then the variables.
+    /// Reads the file that the variables name, or the default file, and then the variables.
     pub(super) fn read_environment(&mut self, variables: Vec<(OsString, OsString)>) {
         let named = variables.iter().find(|(name, _)| name == CONFIG_FILE);
         match named.map(|(_, path)| Path::new(path)) {
@@ -61,7 +61,7 @@ impl ConfigReader {
         }
     }
 
-    /// Reads a TOML text. `file` comes before each number of a line.
+    /// Reads a TOML text. In problems, `file` precedes the number of the line.
     pub(super) fn read_toml(&mut self, file: &str, text: &str) {
         self.seen.clear();
         let ends: Vec<_> = text.match_indices('\n').map(|(at, _)| at).collect();
@@ -76,7 +76,7 @@ impl ConfigReader {
             Err(error) => {
                 walk.reader.is_torn = true;
                 let line = walk.line(error.span().map_or(0, |span| span.start));
-                // The text names the expected token, and not what is there.
+                // The message names the expected token, and not the text of the file, which may be a secret.
                 let problem = Problem::new(ProblemKind::Unreadable, error.message());
                 walk.problems.push((line, problem));
             }
@@ -99,7 +99,7 @@ impl ConfigReader {
         let services = services(variables.iter().filter_map(|(name, _)| name.to_str()));
         for (name, value) in variables {
             let name = name.to_str().filter(|name| name.starts_with(PREFIX));
-            // The file's name has been followed already, as a path, which need not be UTF-8.
+            // `CONFIG_FILE` was read above, because its path need not be UTF-8.
             let is_ours = |name: &&str| *name != CONFIG_FILE && !is_of_a_service(name, &services);
             let Some(name) = name.filter(is_ours) else {
                 continue;
@@ -127,7 +127,7 @@ impl ConfigReader {
         entered.map_err(Problem::invalid)
     }
 
-    /// Takes over what a source says, at `place`.
+    /// Sets a key to the value that a source has at `place`.
     fn enter(&mut self, key: KeyPath, raw: &RawValue<'_>, place: String) -> Result<(), String> {
         let mut others = LockOptions::answers(key.key).map(|other| key.sibling(other));
         if let Some(other) = others.find(|other| self.seen.contains(other)) {
@@ -142,7 +142,7 @@ impl ConfigReader {
         Ok(())
     }
 
-    /// Returns the configuration, after one source of several.
+    /// Returns the configuration after one source of several.
     ///
     /// # Errors
     /// Every problem of the source.
@@ -150,11 +150,11 @@ impl ConfigReader {
         Problem::none_of(self.problems, ConfigError).map(|()| self.config)
     }
 
-    /// Returns the configuration, after all sources. With one problem, everything else that a start would refuse is
-    /// reported too; without any, code may still complete the configuration.
+    /// Returns the configuration after all sources. If a source has a problem, the error also has everything else that
+    /// a start would refuse. Otherwise code may still complete the configuration.
     ///
     /// # Errors
-    /// Every problem, and the lack of pools.
+    /// Every problem, also a lack of pools.
     pub(super) fn finish_load(mut self) -> Result<Config, ConfigError> {
         match (self.problems.is_empty(), self.config.pools.is_empty()) {
             (true, true) => self.problems.push(no_pools()),
@@ -166,7 +166,7 @@ impl ConfigReader {
 }
 
 impl Config {
-    /// Notes where a table of a file begins, which may be empty.
+    /// Records the place of a table, even of an empty one.
     fn note_table(&mut self, table: &KeyPath, place: String) {
         match table.section {
             "pools" => drop(self.pools.entry(table.name.clone()).or_default()),
@@ -176,10 +176,10 @@ impl Config {
         self.places.insert(table.clone(), place);
     }
 
-    /// Returns the name of the pool that a variable spells: in a variable there is one way to spell several names.
+    /// Returns the name of the pool that a variable spells. Several names may share one spelling.
     ///
     /// # Errors
-    /// If it fits two pools.
+    /// A problem if the spelling fits two pools.
     fn pool_spelled(&self, spelled: &str) -> Result<String, Problem> {
         let spelled = spelled.to_ascii_lowercase();
         let fits = |name: &&String| name.to_ascii_lowercase().replace('-', "_") == spelled;
@@ -199,13 +199,13 @@ impl Config {
     }
 }
 
-/// The way through a file.
+/// A walk through the tables and keys of a file.
 struct Walk<'a> {
     reader: &'a mut ConfigReader,
     file: &'a str,
-    /// The ends of all lines.
+    /// The offsets of all line ends.
     ends: &'a [usize],
-    /// Each with its line.
+    /// The problems, each with its line.
     problems: Vec<(usize, Problem)>,
 }
 
@@ -288,8 +288,8 @@ fn raw_value<'a>(value: &'a DeValue<'_>) -> RawValue<'a> {
     }
 }
 
-/// Returns the beginnings of variables that Kubernetes gives every pod, one for each Service of its namespace. A Service
-/// called `redlock-a` must not keep a program from starting.
+/// Returns prefixes of variables that Kubernetes sets, one for each Service of a pod's namespace. Such variables are
+/// skipped, so that a Service called `redlock-a` does not stop a start.
 fn services<'a>(variables: impl Iterator<Item = &'a str>) -> Vec<String> {
     let hosts = variables.filter_map(|name| name.strip_suffix("SERVICE_HOST"));
     let ours = hosts.filter(|it| it.starts_with(PREFIX));

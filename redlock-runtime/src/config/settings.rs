@@ -1,27 +1,26 @@
-//! Every setting of a process, and every setting of a pool, once.
+//! The tables of all settings, of a process and of a pool.
 //!
-//! A row is the documentation of the setter, the section of the file, the name, the type and the default. The
-//! name is that of the setter and of the field of [`Config`](crate::Config). Without the name of its section
-//! it is the key in the file, and with it the variable: `shutdown_grace` of the section `shutdown` is `grace` in
-//! `[shutdown]`, and `REDLOCK_SHUTDOWN_GRACE`. After the default comes what a row needs of these:
-//! * `from …` is what the setter takes, if that is not the type itself, and `by …` makes the value of it.
-//! * `check …` says what is wrong with a value. It holds for all sources, the setter included.
+//! A row has the documentation of the setter, the section of the file, the name, the type and the default. The setter
+//! and the field of [`Config`](crate::Config) have the row's name. The key in the file is the row's name without the
+//! section. The variable has the whole name. For example, `shutdown_grace` of the section `shutdown` is `grace` in
+//! `[shutdown]`, and `REDLOCK_SHUTDOWN_GRACE`. Optional parts follow the default:
+//! * `from …` is the type that the setter takes, if it differs, and `by …` converts it.
+//! * `check …` finds the fault of a value. All sources use it, and the setter too.
 //!
-//! To add a setting, begin with a row here: CONTRIBUTING.md has the other steps. `config/mod.rs` expands the rows,
-//! and imports the names in them. A type that no other row has needs its `impl ConfigValue`: see
-//! `parameters/value.rs`.
+//! To add a setting, begin with a row here, and follow the steps of CONTRIBUTING.md. `config/mod.rs` expands the rows,
+//! and imports the names in them. A new type needs an `impl ConfigValue`; see `parameters/value.rs`.
 
 use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::request::MAX_RESOURCE_BYTES;
 
-/// `for_each_setting!(settings!());` hands all rows of settings of the process to the macro `settings`.
+/// Passes the rows of a process's settings to a macro: `for_each_setting!(settings!());`.
 macro_rules! for_each_setting {
     ($make:ident!()) => {
         $make! {
-            /// The check of nodes that may have forgotten locks: [`RestartCheck::Standard`] for two
-            /// or more Redis pools by default, [`RestartCheck::Off`] for one.
+            /// Sets the check of nodes that may have forgotten locks. The default is [`RestartCheck::Standard`] for two
+            /// or more Redis pools, and [`RestartCheck::Off`] for one.
             ///
             /// ```
             /// use redlock_runtime::config::RestartCheck;
@@ -29,7 +28,7 @@ macro_rules! for_each_setting {
             /// ```
             "" restart_check: Option<RestartCheck> = None, from RestartCheck;
 
-            /// The pools of a lock that names none. Without this: all configured pools.
+            /// Sets the pools of a lock that names none. Without this: all configured pools.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().default_pools(["a", "b", "c"]);
@@ -37,15 +36,15 @@ macro_rules! for_each_setting {
             "" default_pools: Option<Vec<String>> = None,
                 from impl IntoIterator<Item = impl Into<String>>, by to_strings;
 
-            /// The prefix of every resource's name on the nodes. Empty by default.
+            /// Sets the prefix of every resource's name on the nodes. Empty by default.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().key_prefix("shop:");
             /// ```
             "" key_prefix: String = String::new(), from impl Into<String>, check |prefix| key_prefix(prefix);
 
-            /// The longest ttl of any lock. Default: 5 min. A node that may have forgotten locks does not vote for
-            /// this time, so all processes need the same value.
+            /// Sets the longest ttl of any lock. Default: 5 min. A node that may have forgotten locks abstains for this
+            /// time, so all processes need the same value.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -56,7 +55,8 @@ macro_rules! for_each_setting {
                 "it is not from 10 ms to a year; no lock could have such a ttl",
             );
 
-            /// The time for which an attempt that finds no majority waits for answers. Default: 50 ms.
+            /// Sets the longest wait of an attempt for the answers of nodes. Default: 50 ms. A majority ends the wait
+            /// sooner.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -64,7 +64,8 @@ macro_rules! for_each_setting {
             /// ```
             "" node_timeout: Duration = Settings::DEFAULT_NODE_TIMEOUT, check timeout_of_nodes;
 
-            /// The longest time of one attempt to connect to a node. Default: 1 s. No call waits for it.
+            /// Sets the longest time of one attempt to connect to a node. Default: 1 s. Calls never wait for a
+            /// connection.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -72,9 +73,9 @@ macro_rules! for_each_setting {
             /// ```
             "" connect_timeout: Duration = Duration::from_secs(1), check timeout_of_nodes;
 
-            /// The time for which callers of this process hand a lock over to each other before it is released for
-            /// callers of other processes. Default: 5 ms, and longer if the nodes are far away. With zero each
-            /// release is a real one.
+            /// Sets for how long callers of this process may hand a lock over to each other. Default: 5 ms, and longer
+            /// if the nodes are far away. After that, the lock is released for other processes. With zero, each release
+            /// reaches the nodes.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -82,23 +83,23 @@ macro_rules! for_each_setting {
             /// ```
             "waiting" handover_time: Duration = Settings::DEFAULT_HANDOVER_TIME;
 
-            /// The most callers of this process that may wait for one lock. Default: 10 000. Further callers
-            /// are refused at once, as contended.
+            /// Sets how many callers of this process may wait for one lock. Default: 10 000. Further callers are
+            /// refused at once, as contended.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().max_callers_per_lock(100);
             /// ```
             "waiting" max_callers_per_lock: u32 = Settings::DEFAULT_MAX_WAITERS_PER_LOCK;
 
-            /// The most callers of this process that may wait for all locks together. Default: 100 000. Further
-            /// callers are refused at once, as contended.
+            /// Sets how many callers of this process may wait for all locks together. Default: 100 000. Further callers
+            /// are refused at once, as contended.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().max_callers(10_000);
             /// ```
             "waiting" max_callers: u32 = Settings::DEFAULT_MAX_WAITERS;
 
-            /// The time that bodies get at shutdown before they are cancelled. Default: 10 s.
+            /// Sets the time that bodies get at shutdown before they are cancelled. Default: 10 s.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -106,7 +107,7 @@ macro_rules! for_each_setting {
             /// ```
             "shutdown" shutdown_grace: Duration = Duration::from_secs(10), check time_of_shutdown;
 
-            /// The longest time of a shutdown, the grace period included. Default: 15 s.
+            /// Sets the longest time of a shutdown, with the grace period. Default: 15 s.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -114,20 +115,22 @@ macro_rules! for_each_setting {
             /// ```
             "shutdown" shutdown_deadline: Duration = Duration::from_secs(15), check time_of_shutdown;
 
-            /// Releases what is held when a signal ends the program, which need not wait for signals itself. Default:
-            /// `false`. At SIGTERM or SIGINT the registry shuts down as by [`Redlock::shutdown`](crate::Redlock::shutdown),
-            /// and then the signal ends the process. A second signal ends it at once.
+            /// Sets whether a signal that ends the program first releases the held locks. Default: `false`. At SIGTERM
+            /// or SIGINT the registry shuts down, as by [`Redlock::shutdown`](crate::Redlock::shutdown), and then the
+            /// signal ends the process. A second signal ends the process at once. The program itself need not handle
+            /// signals.
             ///
-            /// This has no effect once the program awaits [`shutdown_signal`](crate::shutdown_signal), which a server
-            /// should: it then answers its last requests. Leave it off if the program handles these signals by other
-            /// means, such as `tokio::signal` or the handlers of actix-web: this setting would still end the process.
+            /// A server should await [`shutdown_signal`](crate::shutdown_signal) instead, so that it answers its last
+            /// requests. The setting then has no effect. Leave the setting off if the program handles these signals by
+            /// other means, such as `tokio::signal` or the handlers of actix-web, because it would still end the
+            /// process.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().release_on_exit(true);
             /// ```
             "shutdown" release_on_exit: bool = false;
 
-            /// The HTTP status of a refused caller. Default: 423. 409 and 429 are other usual ones.
+            /// Sets the HTTP status of a refused caller. Default: 423. 409 and 429 are usual, too.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().contended_status(409);
@@ -140,13 +143,13 @@ macro_rules! for_each_setting {
     };
 }
 
-/// Hands all rows of settings of a pool to a macro. They have no default: each is `Some` if it is set. The URL has
-/// no row, because its setter is `Config::pool`.
+/// Passes the rows of a pool's settings to a macro. A setting is `None` until it is set. The URL has no row, because
+/// its setter is `Config::pool`.
 macro_rules! for_each_pool_setting {
     ($make:ident!()) => {
         $make! {
-            /// The file with the password of this pool's user. The file is read again at each connection, so a password may
-            /// rotate.
+            /// Sets the file with the password of this pool's user. Each connection reads the file again, so the
+            /// password may rotate.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new()
@@ -155,8 +158,8 @@ macro_rules! for_each_pool_setting {
             /// ```
             password_file: PathBuf, from impl Into<PathBuf>;
 
-            /// The response of `init` if a lock cannot rely on this pool's server: a replica, or a
-            /// server that evicts keys. By default it refuses the pool.
+            /// Sets how `init` treats an unfit server of this pool, such as a replica, or a server that evicts keys. By
+            /// default `init` refuses the pool.
             ///
             /// ```
             /// use redlock_runtime::config::Vetting;
@@ -164,17 +167,17 @@ macro_rules! for_each_pool_setting {
             /// ```
             vetting: Vetting;
 
-            /// True if this pool's server forgets nothing when it restarts, so that it may vote at once: it has
-            /// `appendonly yes`, `appendfsync always` and `no-appendfsync-on-rewrite no`, and no replica
-            /// takes its place.
+            /// Sets whether this pool's server keeps everything across a restart, so that it may vote at once. That
+            /// takes `appendonly yes`, `appendfsync always` and `no-appendfsync-on-rewrite no`, and no replica that
+            /// takes the server's place.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().pool("a", "redis://10.0.0.1:6379").trust_aof("a", true);
             /// ```
             trust_aof: bool;
 
-            /// The PEM file with the CAs that may have issued the certificate of this pool's server, in the
-            /// place of the system's. Like all TLS settings, it is for `rediss://` URLs.
+            /// Sets the PEM file with the CAs that may issue the certificate of this pool's server, instead of the
+            /// system's CAs. TLS settings are for `rediss://` URLs.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new()
@@ -183,7 +186,7 @@ macro_rules! for_each_pool_setting {
             /// ```
             tls_ca: PathBuf, from impl Into<PathBuf>;
 
-            /// The PEM file with the certificate that this pool's server is shown.
+            /// Sets the PEM file with the certificate that the client shows to this pool's server.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new()
@@ -193,7 +196,7 @@ macro_rules! for_each_pool_setting {
             /// ```
             tls_cert: PathBuf, from impl Into<PathBuf>;
 
-            /// The PEM file with the private key of [`tls_cert`](Self::tls_cert).
+            /// Sets the PEM file with the private key of [`tls_cert`](Self::tls_cert).
             ///
             /// ```
             /// let config = redlock_runtime::Config::new()
@@ -208,7 +211,7 @@ macro_rules! for_each_pool_setting {
 
 pub(super) use {for_each_pool_setting, for_each_setting};
 
-/// No timeout is longer: sums of such never overflow.
+/// The longest timeout. Sums of a few such timeouts never overflow.
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn ensure(is_right: bool, why: &str) -> Result<(), String> {

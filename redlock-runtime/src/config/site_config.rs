@@ -1,4 +1,4 @@
-//! The part of the configuration that is for single functions.
+//! Overrides of the configuration for single functions.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use crate::parameters::prelude::*;
 use crate::parameters::{RawValue, parse};
 use crate::text::ShownName;
 
-/// The parameters and the pools of one annotated function, above its attribute
-/// ([`Config::site`](crate::Config::site)). A parameter that is left out keeps its value.
+/// The override of one annotated function: parameters and pools that replace those of its attribute.
+/// [`Config::site`](crate::Config::site) takes it. A parameter that is left out keeps its value.
 ///
-/// `resource`, `if_locked`, `guard`, `note`, `name` and `crate` have no override, as they are part of the
+/// `resource`, `if_locked`, `guard`, `note`, `name` and `crate` have no override, because they are part of the
 /// function's meaning.
 ///
 /// ```
@@ -27,7 +27,7 @@ pub struct SiteConfig {
 }
 
 impl SiteConfig {
-    /// Overrides nothing.
+    /// Returns an override that changes nothing.
     ///
     /// ```
     /// use redlock_runtime::config::SiteConfig;
@@ -56,10 +56,10 @@ impl SiteConfig {
         }
     }
 
-    /// Sets `key` to what a source of the configuration says.
+    /// Sets `key` to a source's value.
     ///
     /// # Errors
-    /// What is expected there.
+    /// A text that names the expected values.
     pub(super) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
         match key {
             "pools" => self.pools = parse(raw)?,
@@ -71,7 +71,7 @@ impl SiteConfig {
 
 for_each_parameter!(setters!(SiteConfig, it => it.options));
 
-/// The pools stay those that the attribute names.
+/// Makes an override that keeps the pools of the attribute.
 impl From<LockOptions> for SiteConfig {
     fn from(options: LockOptions) -> Self {
         Self {

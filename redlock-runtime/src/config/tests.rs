@@ -1,4 +1,4 @@
-//! The keys, both ways to say them, and what is said of mistakes.
+//! Tests of the keys in files and variables, and of the errors for mistakes.
 
 mod guide;
 mod kinds;
@@ -6,7 +6,7 @@ mod kinds;
 use super::keys::{has_names, sections, variable};
 use super::*;
 
-/// Values of all types, as TOML and as a variable. Each key takes some of them.
+/// Values of all types, as TOML and as a variable. Each key accepts some of them.
 const SAMPLES: [(&str, &str); 15] = [
     ("'redis://h:7'", "redis://h:7"),
     ("7", "7"),
@@ -25,7 +25,7 @@ const SAMPLES: [(&str, &str); 15] = [
     ("['a', 'b']", "a, b"),
 ];
 
-/// The table of `section` with one key.
+/// Returns the table of `section` with one key.
 fn table(section: &str, key: &str, value: &str) -> String {
     let table = match section {
         "" => String::new(),
@@ -49,7 +49,7 @@ fn every_key_says_the_same_in_the_file_and_as_a_variable() {
                     continue;
                 };
                 let of_file = format!("{of_file:?}");
-                // Single functions have no variables.
+                // Functions have no variables.
                 if section != "sites" {
                     let variable = [(variable(section, name, key), text)];
                     let of_variable = Config::new().with_env(variable).unwrap();
@@ -74,7 +74,7 @@ fn no_key_is_the_end_of_another_one() {
     }
 }
 
-/// What is said of a file and variables, mistake by mistake.
+/// Returns the errors for a file and variables, one for each mistake.
 fn mistakes(file: &str, variables: &[(&str, &str)]) -> Vec<String> {
     let mut reader = ConfigReader::over(Config::new());
     reader.read_toml("", file);
@@ -85,7 +85,7 @@ fn mistakes(file: &str, variables: &[(&str, &str)]) -> Vec<String> {
     all.split("; line ").map(str::to_owned).collect()
 }
 
-/// The rows of a table: what is written, and what is said of it.
+/// Returns the rows of a table: each with an input, and the expected error.
 fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
     let rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
     rows.map(|row| row.split_once(" => ").expect(row))
@@ -165,7 +165,7 @@ fn a_wrong_value_is_refused_with_what_is_expected() {
     }
 }
 
-/// As in the attribute. A variable has no other form for a number.
+/// The attribute has the same rule. A variable has no other form for a number.
 #[test]
 fn a_text_without_a_unit_is_a_time_in_a_variable_only() {
     for (key, text) in [("ttl", "60"), ("wait", "5000"), ("max_hold", "600000")] {
@@ -203,7 +203,7 @@ fn all_mistakes_are_told_at_once_each_with_its_place() {
         "7: unknown key `htp`; did you mean `http`?; REDLOCK_MAX_TTL: expected milliseconds from 0 on as a \
          number, or a time with its unit, such as \"60s\" or \"1m 30s\"; REDLOCK_SHUTDOWN_GRICE: there is no such variable; did you mean",
         "2: pool `a`: this is not a node's URL (one pool is one node)",
-        "8: `deadline` in `[shutdown]`: 15 s is not 400 ms or more behind the end of `grace`, 20 s",
+        "8: `deadline` in `[shutdown]`: 15 s is too short; it has to be at least 400 ms longer than `grace`, 20 s",
     ];
     for (told, start) in told.iter().zip(starts) {
         assert!(told.starts_with(start), "{told}");

@@ -34,7 +34,7 @@ impl Election {
     /// stands again. The candidate waits while other processes lead, or while too few nodes answer.
     ///
     /// The future completes when this process shuts down, or when the candidate [resigns](Self::resign). At a shutdown
-    /// the term is asked to end first. Its body is cut off after the grace period.
+    /// the term is asked to end first. The body of the term is cut off after the grace period.
     ///
     /// `body` is a function, because each term calls it with its own [`Term`].
     ///
@@ -149,7 +149,7 @@ impl Election {
     }
 }
 
-/// A candidate that stands. Its drop removes it from the registry's list.
+/// A candidate that stands. Dropping the candidate removes it from the registry's list.
 struct Candidate<'a> {
     election: &'a Election,
     /// The specification of the office's lock.
@@ -225,7 +225,8 @@ impl<'a> Candidate<'a> {
         self.parameters.retry_delay.saturating_mul(2)
     }
 
-    /// Waits until this candidate is elected. Returns `None` if the candidate has left the election.
+    /// Waits until this candidate is elected. Returns `None` if the candidate has resigned, or if this process
+    /// shuts down.
     async fn win_term(&mut self) -> Result<Option<(Fenced<Lease>, Term)>, LockError> {
         loop {
             if std::mem::take(&mut self.stands_aside) {
@@ -301,7 +302,7 @@ impl Drop for Candidate<'_> {
     }
 }
 
-/// A term in progress. Its drop records the end of the term, after the body's drop and before the release.
+/// A term in progress. The drop records the end of the term, after the body's drop and before the release.
 struct RunningTerm<'a> {
     candidate: &'a Candidate<'a>,
     _leading: GaugeCount,

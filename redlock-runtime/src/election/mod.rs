@@ -5,9 +5,9 @@
 //! the [fencing token](Term::fencing_token) refuses such a write. An election also does not promise that there is a
 //! leader at every moment, or which candidate is elected. A report of the leader may be out of date when it arrives.
 //!
-//! At most one process has the lock of the office from a majority of the nodes. Its body runs, as a *term*, while the
-//! lock is held. The body has ended before the lock is released, and before the process stands again. Losing the office
-//! ends the body and nothing else.
+//! At most one process has the lock of the office from a majority of the nodes. The body of that process runs, as a
+//! *term*, while the lock is held. The body has ended before the lock is released, and before the process stands again.
+//! Losing the office ends the body and nothing else.
 //!
 //! * [`election()`](crate::election()) creates an [`Election`]: a candidate, with its parameters.
 //! * [`Election::run`] stands until the process shuts down, and runs a body in each [`Term`]. [`Election::try_run`] is
@@ -64,8 +64,8 @@ pub use watch::{Leader, LeaderStatus, LeaderWatch};
 /// The [module](mod@crate::election) documents what an election does not promise.
 ///
 /// ```
-/// # use redlock_runtime::{Config, LockError, Redlock};
-/// # async fn example() -> Result<(), LockError> {
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let election = redlock_runtime::election("reindex");
 /// # let leaver = election.clone();
 /// election.run(async |term| {
@@ -74,14 +74,7 @@ pub use watch::{Leader, LeaderStatus, LeaderWatch};
 /// #       leaver.resign();
 ///     }
 /// }).await?;
-/// # Ok(())
-/// # }
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-/// # redlock.registry().clone().scope(example()).await?;
-/// # Ok(())
-/// # }
+/// # Ok(()) }
 /// ```
 #[track_caller]
 pub fn election(resource: impl Into<Resource>) -> Election {
@@ -99,7 +92,7 @@ pub fn election(resource: impl Into<Resource>) -> Election {
 ///
 /// Parameters that are not set here come from the registry's defaults.
 #[derive(Clone)]
-#[must_use = "nobody stands before `run`"]
+#[must_use = "no process stands until `run` is called"]
 pub struct Election {
     spec: LockSpec,
     max_term: Option<Duration>,
@@ -135,9 +128,9 @@ impl Election {
         self
     }
 
-    /// Sets the text that watches see while this candidate leads, such as its address. It has at most 256 bytes, and
-    /// becomes the [note](crate::LockBuilder::note) of the lock. Everybody who can read the nodes can read it, so keep
-    /// secrets out.
+    /// Sets the text that watches see while this candidate leads, such as its address. The text has at most 256 bytes,
+    /// and becomes the [note](crate::LockBuilder::note) of the lock. Everybody who can read the nodes can read the
+    /// text, so keep secrets out.
     pub fn value(mut self, value: impl Into<String>) -> Self {
         let value = value.into();
         self.spec = self.spec.note(format_args!("{value}"));
@@ -153,9 +146,9 @@ impl Election {
 
     /// Sets further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`.
     ///
-    /// The election sets all other parameters itself, and [`run`](Self::run) refuses them. It waits forever, renews the
-    /// lease without limit, and asks for a fencing token. It cuts the body off when the office is lost. It has one
-    /// leader at a time, which `permits` and `kind` would change.
+    /// The election sets all other parameters itself, and [`run`](Self::run) refuses them. An election waits forever,
+    /// renews the lease without limit, and asks for a fencing token. When the office is lost, the election cuts the
+    /// body off. There is one leader at a time, which `permits` and `kind` would change.
     pub fn options(mut self, options: LockOptions) -> Self {
         self.spec.options = options.above(self.spec.options);
         self

@@ -19,8 +19,8 @@ use crate::registry::Registry;
 /// The pause after a look without a result: too few nodes answered, or the nodes named several holders.
 const UNDECIDED_PAUSE: Duration = Duration::from_secs(1);
 
-/// The leader, as a watch last saw it. This is only advice: by the time it is read, another process may lead, or none.
-/// Work that only a leader may do must never depend on it.
+/// The leader, as a watch last saw it. The status is only advice: by the time it is read, another process may lead, or
+/// none. Work that only a leader may do must never depend on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeaderStatus {
@@ -71,8 +71,8 @@ impl LastSeen {
 impl Election {
     /// Follows who leads, even in a process that stays out of the election.
     ///
-    /// The watch looks at the nodes at once, after each change that they report, and every half ttl. It shows a killed
-    /// leader until the leader's keys expire, which takes a ttl at most. Its reports are advice: see [`LeaderStatus`].
+    /// The watch looks at the nodes at once, after each change that they report, and every half ttl. A killed leader is
+    /// shown until the leader's keys expire, which takes a ttl at most. All reports are advice: see [`LeaderStatus`].
     /// The watch ends with its last clone, or when this process shuts down.
     ///
     /// # Errors

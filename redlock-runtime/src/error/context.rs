@@ -11,10 +11,10 @@ use crate::site::Site;
 
 /// The data that a registry shares with its leases and with the errors of its calls.
 pub(crate) struct RegistryContext {
-    /// The number of the registry. It shows whether a call and the lease above it belong to one registry.
+    /// The number of the registry. The number shows whether a call and the lease above it belong to one registry.
     pub(crate) registry: u64,
     pub(crate) max_ttl: Duration,
-    /// The HTTP status for a caller that is refused because another holds the lock.
+    /// The HTTP status for a call that is refused because another caller holds the lock, or because its job ran already.
     pub(crate) contended_status: u16,
     /// Limits the log lines about the registry's calls and leases.
     pub(crate) throttle: Throttle,

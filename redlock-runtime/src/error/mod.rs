@@ -30,9 +30,9 @@ use crate::site::Site;
 
 /// The reason why a function failed to run, or to finish, under its lock.
 ///
-/// The error is about the lock only: it never replaces the body's own error. Its text is for the people who run the
-/// service. An HTTP client (features `axum`, `actix`) gets another text, without the names of resources, holders and
-/// nodes.
+/// The error is about the lock only: it never replaces the body's own error. The text of the error is for the people
+/// who run the service. An HTTP client (features `axum`, `actix`) gets another text, without the names of resources,
+/// holders and nodes.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {

@@ -6,9 +6,9 @@ use crate::text::ShownName;
 
 /// A problem that made the library refuse a configuration or a start.
 ///
-/// The text, by `Display`, has the place of the problem and the fix. It shows no password of the configuration, because
-/// a name that may be a URL is replaced. If the problem is the error of a node of your own, the text has that error's
-/// words, but leaves out words that may be URLs.
+/// The text, by `Display`, has the place of the problem and the fix. The text shows no password of the configuration,
+/// because a name that may be a URL is replaced. If the problem is the error of a node of your own, the text has that
+/// error's words, but leaves out words that may be URLs.
 ///
 /// ```
 /// use redlock_runtime::Config;
@@ -58,8 +58,8 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// The configuration file, or a file that it names, is unreadable or has other content than its key expects. Check
-    /// its mount and its permissions. If something is writing the file right now, read it again.
+    /// The configuration file is unreadable or is not TOML, or a file that it names is unreadable or has the wrong
+    /// content. Check the file's mount and permissions. If something is writing the file right now, read it again.
     Unreadable,
     /// The name of a key or variable is unknown. Correct it, or start the version of the program that knows it.
     UnknownKey,

@@ -1,4 +1,4 @@
-//! The response of a service to a lock error. It names no resource, holder, pool or node.
+//! The response of a service to a lock error. The response names no resource, holder, pool or node.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use super::{LockError, LockErrorKind};
 /// The time after which to retry, if it is unknown when the lock will be free.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The HTTP status for a caller that is refused because another holds the lock. The configuration may set a different
-/// one.
+/// The HTTP status for a call that is refused because another caller holds the lock, or because its job ran already.
+/// The configuration may set a different one.
 pub(crate) const DEFAULT_CONTENDED_STATUS: u16 = 423;
 
 /// The sentence for a client whose request may succeed later.
@@ -53,8 +53,7 @@ impl LockError {
     ///     Some(pause) => tokio::time::sleep(pause).await,
     ///     None => return Err(error),
     /// }
-    /// # Ok(())
-    /// # }
+    /// # Ok(()) }
     /// ```
     pub fn retry_after(&self) -> Option<Duration> {
         self.response().2

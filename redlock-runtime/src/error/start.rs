@@ -5,7 +5,8 @@ use std::fmt;
 use super::Problem;
 use crate::health::PoolHealth;
 
-/// The error of [`init`](crate::init()) when it refuses to start. It has every problem, each with its kind and its fix.
+/// The error of [`init`](crate::init()) when it refuses to start. The error has every problem, each with its kind and
+/// its fix.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -27,8 +28,8 @@ impl InitError {
     }
 }
 
-/// The error of a refused configuration. It has every problem, with its kind, its place and its fix, and shows no
-/// password.
+/// The error of a refused configuration. The error has every problem, with its kind, its place and its fix, and shows
+/// no password.
 #[derive(Clone, thiserror::Error)]
 #[error("redlock's configuration: {}", joined(.0))]
 pub struct ConfigError(pub(crate) Vec<Problem>);
@@ -59,8 +60,8 @@ fn joined(problems: &[Problem]) -> String {
     }
 }
 
-/// The error of [`Redlock::ready`](crate::Redlock::ready) when it gives up. It names each default pool that does not
-/// vote, with the reason.
+/// The error of [`Redlock::ready`](crate::Redlock::ready) when it gives up. The error names each default pool that does
+/// not vote, with the reason.
 #[derive(Clone, thiserror::Error)]
 #[error("not ready: {text}")]
 pub struct NotReady {

@@ -11,8 +11,8 @@ use crate::attribute::handler_response::responder::IsResponse;
 use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
 use crate::error::LockError;
 
-/// Answers with problem+json. The status is 423, or the configured one, with `Retry-After`, if another caller holds the
-/// resource. The status is 503 if the lock service or this process is unavailable, and 500 otherwise.
+/// Answers with problem+json. The status is that of [`http_status`](LockError::http_status): 423, or the configured one,
+/// if another caller holds the resource. The response has a `Retry-After` if a retry may help.
 impl ResponseError for LockError {
     fn status_code(&self) -> StatusCode {
         StatusCode::from_u16(self.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)

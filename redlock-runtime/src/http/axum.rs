@@ -10,8 +10,8 @@ use crate::attribute::handler_response::into_response::IsResponse;
 use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
 use crate::error::LockError;
 
-/// Answers with problem+json. The status is 423, or the configured one, with `Retry-After`, if another caller holds the
-/// resource. The status is 503 if the lock service or this process is unavailable, and 500 otherwise.
+/// Answers with problem+json. The status is that of [`http_status`](LockError::http_status): 423, or the configured one,
+/// if another caller holds the resource. The response has a `Retry-After` if a retry may help.
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = ProblemJson::of(&self, reason_of);

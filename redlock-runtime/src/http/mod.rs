@@ -15,7 +15,7 @@ use crate::telemetry::kind_of;
 
 pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 
-/// The part of an error that an HTTP client may see. It names no resource, holder, pool or node.
+/// The part of an error that an HTTP client may see. This part names no resource, holder, pool or node.
 pub(crate) struct ProblemJson {
     pub(crate) retry_after: Option<u64>,
     pub(crate) detail: &'static str,

@@ -1,4 +1,4 @@
-//! From a configuration to a running registry.
+//! The start of a registry, from a configuration.
 
 mod ready;
 mod redlock;
@@ -26,10 +26,9 @@ pub use redlock::Redlock;
 /// Starts the global registry: connects to the pools and checks every annotated function of the
 /// program against the configuration.
 ///
-/// A node is no error here if it cannot be reached, or if it has to wait because it may have
-/// forgotten locks: it votes no until it may vote. Returns when it is known of each node whether it
-/// votes: within the configured `connect_timeout`, or within a few seconds if other processes are
-/// opening a new set of nodes.
+/// A start succeeds although nodes are down, or have to wait because they may have forgotten locks. Such nodes abstain
+/// until they may vote. `init` returns once each node votes or abstains for a known reason. That takes at most the
+/// configured `connect_timeout`, or a few seconds if other processes are opening a new set of nodes.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,16 +39,19 @@ pub use redlock::Redlock;
 /// # Ok(()) }
 /// ```
 ///
-/// The connections to the nodes live on the present runtime. While something blocks all threads of that runtime, the
-/// nodes do not vote for this process.
+/// The present runtime drives the connections to the nodes. While something blocks all its threads, the nodes do not
+/// vote for this process.
 ///
 /// # Errors
-/// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
-/// node, a server that a lock cannot rely on (see [`Config::vetting`]), a [node of your own](Config::pool_node)
-/// that cannot be made, default values outside the limits,
-/// a function that names a pool which is not configured, or a ttl above `max_ttl`, an override
-/// that fits no function or several, default pools that refuse the login or the database if the others are no majority,
-/// a reader or a writer whose pools do not allow it, and a registry that is running already.
+/// [`InitError`] with every problem:
+/// * no pools, an invalid URL, two pools that are one node, or defaults outside the limits;
+/// * a function with an unknown pool, or with a ttl above `max_ttl`;
+/// * an override that fits no function, or several;
+/// * a server that a lock cannot rely on (see [`Config::vetting`]);
+/// * a [node of your own](Config::pool_node) that cannot be made;
+/// * default pools that refuse the login or the database, if the other pools are too few for a majority;
+/// * a function whose pools refuse the commands of its kind of lock;
+/// * a registry that is running already.
 ///
 /// # Cancellation
 /// Dropping the future starts nothing.
@@ -58,7 +60,7 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
                            `Redlock::start` and `Registry::scope` for one of its own";
     let checked = CheckedConfig::with_all_sites(config)?;
     let registry = Registry::start(&checked).await?;
-    // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
+    // Make a `Redlock` only for the registry that became the global one, because its drop logs a shutdown.
     if !scope::set_global(registry.clone()) {
         let problem = Problem::new(ProblemKind::AlreadyRunning, RUNNING);
         return Err(InitError(vec![problem]));
@@ -93,7 +95,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Rechecks leases when a node may have forgotten them, reports figures, and listens for signals.
+    /// Starts the background work: rechecks of leases, figures, and the end by a signal.
     fn watch(&self, config: &Config) {
         if !self.votes().suffice() {
             let reason = ready::votes_of(self);
@@ -108,7 +110,7 @@ impl Registry {
     }
 }
 
-/// Returns the options that all Redis nodes have, with their restart check.
+/// Returns the options of all Redis nodes, with their restart check.
 fn redis_options(checked: &CheckedConfig) -> RedisOptions {
     let config = &checked.config;
     RedisOptions::default()
@@ -117,15 +119,15 @@ fn redis_options(checked: &CheckedConfig) -> RedisOptions {
         .checked_set(Arc::new(checked_set(checked)))
 }
 
-/// Returns the set of nodes whose restart check looks at the others. Warns of what it cannot protect.
+/// Returns the checked set of the nodes. Warns of pools that the restart check cannot protect.
 fn checked_set(checked: &CheckedConfig) -> CheckedSet {
     let (config, addresses) = (&checked.config, &checked.addresses);
     let own = addresses.values().filter(|it| it.is_own()).count();
     let servers = addresses.iter().filter(|(_, it)| it.is_server());
-    // A Redis Cluster has no restart check, and does not count when it is decided whether the set is new.
+    // A Redis Cluster has no restart check, so only single servers decide whether the set is new.
     let (clusters, single): (Vec<_>, Vec<_>) = servers.partition(|(_, it)| it.is_cluster());
     let count = clusters.len() + single.len() + own;
-    // Nobody asks a node of the user's own whether it was in use, so its set may not be new.
+    // A node of the user's own may have been in use, and nobody asks it. So the set never counts as new.
     let default = match own {
         0 => RestartCheck::default_for(count),
         _ => RestartCheck::Strict,
@@ -152,14 +154,14 @@ fn checked_set(checked: &CheckedConfig) -> CheckedSet {
 /// The started nodes.
 struct StartedNodes {
     by_pool: BTreeMap<String, PoolNode>,
-    /// The nodes that are servers.
+    /// The nodes that are Redis servers.
     servers: Vec<Arc<RedisNode>>,
 }
 
 /// Starts a node for each pool.
 ///
 /// # Errors
-/// A problem for each node of the user's own that is not made.
+/// A problem for each node of the user's own that cannot be made.
 fn start_nodes(
     checked: &CheckedConfig,
     options: &RedisOptions,
@@ -200,10 +202,10 @@ fn start_nodes(
     Problem::none_of(problems, InitError).map(|()| started)
 }
 
-/// Returns the node that the user's code makes for a pool.
+/// Makes the node of a pool by the user's code.
 ///
 /// # Errors
-/// The problem, if the code fails, or if the node has another name. A set with two nodes of one name could have one node
+/// A problem if the code fails, or if the node's name is not the pool's. With equal names, a set could have one node
 /// twice.
 fn make_node(pool: &str, make: &MakeNode, io: &IoThread) -> Result<Arc<dyn Node>, Problem> {
     let node = make(io.environment()).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Waiting until a majority of the pools votes.
+//! The wait until a majority of the pools votes.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -11,16 +11,14 @@ use super::Redlock;
 use crate::error::{NotReady, NotReadyKind};
 use crate::registry::Registry;
 
-/// The pause between two looks at the nodes. A look asks no server.
+/// The pause between two looks at the nodes' status. A look sends nothing.
 const PAUSE: Duration = Duration::from_millis(10);
 
 impl Redlock {
-    /// Waits until calls can be expected to get their locks, as
-    /// [`is_ready`](crate::registry::Registry::is_ready) says, for at most `timeout`.
+    /// Waits until locks work, as [`is_ready`](crate::registry::Registry::is_ready) says, for at most `timeout`.
     ///
-    /// [`init`](crate::init()) returns although nodes are down or wait in quarantine. A job that would
-    /// fail without locks, or a service that has nothing else to do, waits here first. A service with
-    /// other work starts it without waiting.
+    /// [`init`](crate::init()) returns although nodes are down or wait in quarantine. Wait here in a job that fails
+    /// without locks, or in a service that has nothing else to do. A service with other work starts it at once.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,8 +32,8 @@ impl Redlock {
     /// ```
     ///
     /// # Errors
-    /// [`NotReady`] with the reason of each default pool that does not vote, after `timeout`; at once
-    /// if a shutdown has begun.
+    /// [`NotReady`] with the reason of each default pool that abstains, after `timeout`. If a shutdown has begun, the
+    /// error comes at once.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -72,7 +70,7 @@ impl Redlock {
     }
 }
 
-/// Says how many of the default pools vote, and why the others do not.
+/// Returns a text with the number of default pools that vote, and the reasons of the others.
 pub(super) fn votes_of(registry: &Registry) -> String {
     let votes = registry.votes();
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! The handle of a running registry: its start and its end, as the program's owner brings them about.
+//! The handle with which a program starts and ends its registry.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::error::InitError;
 use crate::registry::signal::is_process_ending;
 use crate::registry::{Registry, ShutdownReport, shutdown};
 
-/// The running registry. Keep it in `main`: dropping it shuts down.
+/// The handle of a running registry. Keep it in `main`, because its drop shuts the registry down.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -27,10 +27,9 @@ pub struct Redlock {
 }
 
 impl Redlock {
-    /// Starts a registry that is not the global one. Calls find it through [`Registry::scope`] or
-    /// [`Registry::enter`]. Of the program's annotated functions only those with an
-    /// [override](Config::site) are checked against it. A function that names an unknown pool
-    /// reports that when it is called.
+    /// Starts a registry next to the global one. Calls find it through [`Registry::scope`] or [`Registry::enter`]. The
+    /// start checks only the annotated functions with an [override](Config::site). A function that names an unknown
+    /// pool reports that when it is called.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,7 +41,7 @@ impl Redlock {
     /// ```
     ///
     /// # Errors
-    /// [`InitError`], as [`init`](crate::init()), but for what concerns functions that are not overridden.
+    /// [`InitError`], as [`init`](crate::init()), except for problems of functions without an override.
     ///
     /// # Cancellation
     /// Dropping the future starts nothing.
@@ -52,7 +51,7 @@ impl Redlock {
         Ok(Self { registry })
     }
 
-    /// Returns the registry, to look at or to scope calls to.
+    /// Returns the registry, for figures and for scopes of calls.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -65,11 +64,11 @@ impl Redlock {
         &self.registry
     }
 
-    /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
-    /// grace period, cancels the bodies that still run, releases all held locks, and reports.
+    /// Shuts locking down in order. Refuses new acquisitions, and lets bodies finish for the configured grace period.
+    /// Then cancels the bodies that still run, releases all held locks, and returns a report.
     ///
-    /// A lock is never released under a body that still runs. A body that does not yield keeps its
-    /// key until the ttl, and is reported.
+    /// A lock stays held while its body runs. If a body never yields, its key stays until the ttl, and the report names
+    /// it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -81,7 +80,7 @@ impl Redlock {
     /// ```
     ///
     /// # Cancellation
-    /// The shutdown goes on in the background. Dropping the future only gives up the report.
+    /// Dropping the future only gives up the report. The shutdown continues in the background.
     pub async fn shutdown(self) -> ShutdownReport {
         if is_forked() {
             return ShutdownReport::default();
@@ -90,16 +89,15 @@ impl Redlock {
         self.registry.shared.shutdown.report().await
     }
 
-    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun,
-    /// by [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the
-    /// configured deadline: servers that drain gracefully wait for each open connection, and one
-    /// client that never hangs up, or a handler that never ends, would hold the process up.
+    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun, by
+    /// [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the configured deadline. Without
+    /// a deadline, one open connection or one endless handler could stop the process from ending, because servers drain
+    /// gracefully.
     ///
-    /// Returns the server's result, or `None` if the deadline came first. In that case the server
-    /// has been dropped.
+    /// Returns the server's result, or `None` if the deadline came first. The server is then dropped.
     ///
-    /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
-    /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
+    /// A task that never yields ([`ShutdownReport::stuck`]) also blocks the end of a multi-threaded tokio runtime, and
+    /// of a `main` under `#[tokio::main]`. `std::process::exit` ends the process anyway.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -113,8 +111,7 @@ impl Redlock {
     /// ```
     ///
     /// # Cancellation
-    /// Dropping the future drops the server and begins the shutdown, which goes on in the
-    /// background.
+    /// Dropping the future drops the server and begins the shutdown, which continues in the background.
     pub async fn shutdown_after<S: IntoFuture>(
         self,
         server: S,
@@ -124,17 +121,16 @@ impl Redlock {
     }
 }
 
-/// Does the same as [`shutdown`](Redlock::shutdown). Waits for the shutdown only outside of an
-/// async runtime; inside of one, the shutdown goes on in the background. Drop a current-thread
-/// runtime before: its bodies are not polled while this thread waits, and would be stuck until the
-/// deadline.
+/// Shuts down, as [`shutdown`](Redlock::shutdown) does. Outside of an async runtime the drop waits for the end of the
+/// shutdown. Inside of one, the shutdown continues in the background. Drop a current-thread runtime first, because
+/// nothing polls its bodies while this thread waits, so they would be stuck until the deadline.
 ///
-/// If a signal is ending the process by [`release_on_exit`](crate::Config::release_on_exit), this waits for
-/// the end anywhere: `main` may return because a body was cancelled, and the releases are still on their way.
+/// If a signal is ending the process by [`release_on_exit`](crate::Config::release_on_exit), the drop always waits for
+/// the end. `main` may return because a body was cancelled, while releases are still being sent.
 impl Drop for Redlock {
     fn drop(&mut self) {
         if is_forked() {
-            // The nodes are the parent's. A clone that is never dropped keeps the drops away that take a mutex.
+            // The nodes belong to the parent process. Leak a clone, so that no drop takes a mutex here.
             return std::mem::forget(self.registry.clone());
         }
         shutdown::begin_at_drop(&self.registry);
@@ -143,7 +139,7 @@ impl Drop for Redlock {
             shutdown::block_on_report(&self.registry);
         }
         if is_ending {
-            // The library's own thread ends the process now. The bound is for a thread that is late.
+            // The library's own thread is about to end the process. The bound is for the case that it is late.
             std::thread::park_timeout(Duration::from_secs(1));
         }
     }

@@ -49,7 +49,7 @@ pub(crate) fn outwards(
 
 /// Returns the lease of the innermost body around the calling code. Returns `None` outside of all bodies.
 ///
-/// The handle may be kept. It has no effect after the end of the lease.
+/// The handle may be kept. After the end of the lease, the handle has no effect.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -104,12 +104,10 @@ fn held() -> Vec<LeaseHandle> {
 ///     write_total(id).await;
 ///     Ok(())
 /// }
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
 /// # redlock.registry().clone().scope(deposit(7)).await?;
-/// # Ok(())
-/// # }
+/// # Ok(()) }
 /// ```
 ///
 /// # Panics

@@ -29,7 +29,7 @@ use super::{FencingToken, Lease, LeaseHandle};
 /// }
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a lease that is dropped is released at once"]
+#[must_use = "dropping a `Fenced<Lease>` releases the lock at once, and a `Fenced<LeaseHandle>` only observes it"]
 pub struct Fenced<L> {
     pub(crate) lease: L,
     token: FencingToken,
@@ -64,7 +64,7 @@ impl Fenced<Lease> {
 
     /// Wraps the lease of a lock that asked for a fencing token.
     pub(crate) fn new(lease: Lease) -> Self {
-        Self::of(lease).expect("no lock that asks for a fencing token is won without one")
+        Self::of(lease).expect("a lock that asks for a fencing token is won with one")
     }
 
     /// Returns a handle to keep or pass on.

@@ -136,8 +136,8 @@ impl Lease {
     }
 
     /// Releases the lock, unless another call still shares it. Waits until a majority of the nodes has certainly
-    /// released it, for at most the node timeout. This never fails, because an unreachable node frees the lock at the
-    /// ttl.
+    /// released it, for at most the node timeout. The release never fails, because an unreachable node frees the lock
+    /// at the ttl.
     ///
     /// With [`once_per`](crate::parameters::LockOptions::once_per), a lease that is released counts as a successful
     /// run, and a lease that is dropped as a failed one.

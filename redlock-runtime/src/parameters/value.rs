@@ -158,18 +158,12 @@ impl ConfigValue for Kind {
     const EXPECTED: &'static str = "`read` or `write`";
 
     fn parse(raw: &RawValue<'_>) -> Option<Self> {
-        match raw {
-            RawValue::Text("read") => Some(Self::Read),
-            RawValue::Text("write") => Some(Self::Write),
-            _ => None,
-        }
+        let mut kinds = [Self::Read, Self::Write].into_iter();
+        kinds.find(|kind| matches!(raw, RawValue::Text(word) if *word == kind.label()))
     }
 
     fn to_toml(self) -> Option<String> {
-        Some(match self {
-            Self::Permits(_) => self.to_string(),
-            _ => self.label().to_owned(),
-        })
+        Some(self.label().to_owned())
     }
 }
 

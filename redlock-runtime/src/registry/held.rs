@@ -28,7 +28,8 @@ pub(crate) struct HeldTable {
 struct HeldState {
     next_id: u64,
     entries: BTreeMap<u64, HeldEntry>,
-    /// The number of acquisitions under way. They may already have keys on the nodes, but have no entry yet.
+    /// The number of acquisitions under way. These acquisitions may already have keys on the nodes, but have no entry
+    /// yet.
     under_way: usize,
     /// The entries that left the table after the gate closed, as they were when they left. The shutdown reports them.
     departed: Vec<HeldLease>,

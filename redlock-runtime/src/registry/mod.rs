@@ -167,8 +167,7 @@ impl Registry {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use redlock_runtime::{Config, Redlock};
-    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?;
     /// let locked = redlock_runtime::lock("order:42").run(async {});
     /// redlock.registry().clone().scope(locked).await?;
     /// # Ok(()) }
@@ -184,8 +183,7 @@ impl Registry {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use redlock_runtime::{Config, Redlock};
-    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?;
     /// let entered = redlock.registry().enter();
     /// redlock_runtime::lock("order:42").run(async {}).await?;
     /// drop(entered);

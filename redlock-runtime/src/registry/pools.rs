@@ -14,12 +14,12 @@ use crate::text::ShownName;
 /// The node of one configured pool.
 pub(crate) struct PoolNode {
     pub(crate) node: Arc<dyn Node>,
-    /// The same node as `node`, if it is in this process.
+    /// The same node as `node`, if it is the in-process node of a `memory://` pool.
     pub(crate) memory: Option<MemoryNode>,
 }
 
 impl PoolNode {
-    /// Wraps a node that is in this process.
+    /// Wraps an in-process node.
     pub(crate) fn in_memory(node: MemoryNode) -> Self {
         Self {
             node: Arc::new(node.clone()),
@@ -54,7 +54,7 @@ impl Pools {
                 continue;
             }
             let over = over.cloned().unwrap_or_default();
-            // A function that names an unknown pool gets no set here. Its calls return the error.
+            // A function that names an unknown pool gets no set here. Calls of this function return the error.
             let nodes = match (&over.pools, site.pools()) {
                 (Some(names), _) => set_of(&by_name, names).ok(),
                 (None, Some(names)) => set_of(&by_name, names).ok(),
@@ -69,7 +69,7 @@ impl Pools {
         }
     }
 
-    /// Returns the configuration of a function. It takes precedence over the attribute.
+    /// Returns the configuration of a function. The configuration takes precedence over the attribute.
     pub(crate) fn overriding(&self, site: &'static Site) -> Option<&SiteConfig> {
         self.by_site.get(&site.address()).map(|(over, _)| over)
     }

@@ -32,10 +32,10 @@ thread_local! {
     static THREAD: RefCell<Vec<Registry>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The registry that `init` made. It stays here after a shutdown, so that late calls get `ShuttingDown`.
+/// The registry that `init` made. The registry stays here after a shutdown, so that late calls get `ShuttingDown`.
 static GLOBAL: RwLock<Option<Registry>> = RwLock::new(None);
 
-/// Keeps a registry in use on this thread until it is dropped: see [`Registry::enter`].
+/// Keeps a registry in use on this thread until the guard is dropped: see [`Registry::enter`].
 #[must_use = "the registry is left when the guard is dropped"]
 pub struct Entered {
     registry: Registry,
@@ -67,7 +67,7 @@ impl Drop for Entered {
     }
 }
 
-/// The resolver of the testing kit. It is asked after the thread's registry and before the global one.
+/// The resolver of the testing kit. A call asks the resolver after the thread's registry and before the global one.
 #[cfg(feature = "testing")]
 static RESOLVER: OnceLock<fn() -> Option<Registry>> = OnceLock::new();
 

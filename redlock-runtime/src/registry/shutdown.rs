@@ -87,13 +87,13 @@ pub(crate) fn begin_at_drop(registry: &Registry) {
     if !shutdown.began.initialized() && !held.is_empty() {
         log_caught!(warn!(
             target: targets::SHUTDOWN, held = held.len(),
-            "dropped without `shutdown`, with locks held: {}; if the process ends before \
+            "`Redlock` was dropped without `shutdown`, with locks held: {}; if the process ends before \
              they are released, their keys stay until the ttl; await \
              `redlock.shutdown()` at the end of `main`",
             listed(&held),
         ));
     }
-    let reason = "; what `init` returned was dropped (`let _ =` drops it at once)";
+    let reason = "; the `Redlock` from `init` was dropped (`let _ =` drops it at once)";
     begin_with_reason(registry, reason);
 }
 
@@ -130,8 +130,8 @@ pub(crate) async fn until_deadline<W: Future>(registry: &Registry, work: W) -> O
     }
 }
 
-/// The task that runs a shutdown. Its drop gives the report to all waiting callers. After a panic, the report has what
-/// was done until then.
+/// The task that runs a shutdown. The drop of the task gives the report to all waiting callers. After a panic, the
+/// report has what was done until then.
 struct ShutdownTask {
     registry: Registry,
     report: ShutdownReport,

@@ -32,7 +32,7 @@ pub struct ShutdownReport {
     /// stay on the nodes until the ttl.
     pub under_way: usize,
     /// Pools whose nodes did not confirm all calls in time. Such a node was unreachable, or answered a release with an
-    /// error. Its keys expire at the ttl.
+    /// error. The keys on the node expire at the ttl.
     pub unconfirmed: Vec<String>,
 }
 

@@ -145,7 +145,7 @@ enum SignalResponse {
     Keep,
     /// Ignores the signal, because it is an echo of the last one.
     IgnoreEcho,
-    /// Ends the process, because an earlier signal asked for that already.
+    /// Ends the process at once, because an earlier signal already asked it to end.
     ExitAtOnce,
 }
 
@@ -275,7 +275,7 @@ fn end_by(signal: Signal) -> ! {
 
 static LISTENER: OnceCell<&'static SignalListener> = OnceCell::new();
 
-/// Returns the process's listener. It starts at the first call and listens until the process ends.
+/// Returns the process's listener. The listener starts at the first call and listens until the process ends.
 fn listener() -> Option<&'static SignalListener> {
     let started = LISTENER.get_or_try_init(|| {
         let io = super::io_thread::io_thread()?;

@@ -47,7 +47,7 @@ pub enum Layer {
     Override,
     /// An expression in the attribute, which each call evaluates.
     Call,
-    /// A literal in the attribute.
+    /// A literal in the attribute, or a constant that names the pools.
     Attribute,
     /// The `[defaults]` of the configuration.
     Defaults,

@@ -81,7 +81,7 @@ macro_rules! count_in_gauge {
 }
 pub(crate) use count_in_gauge;
 
-/// An increment of a gauge. Its drop takes the increment back, in the same recorder.
+/// An increment of a gauge. Dropping the value takes the increment back, in the same recorder.
 pub(crate) struct GaugeCount {
     /// `None` if the recorder panicked.
     #[cfg(feature = "metrics")]

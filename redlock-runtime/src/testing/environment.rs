@@ -11,7 +11,7 @@ use redlock_core::env::{Clock, Entropy, Moment, Sleep, Spawn, Task};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-/// The clock's time at the beginning of a test. Earlier moments can be expressed too.
+/// The clock's time at the beginning of a test. It is above zero, so that earlier moments exist too.
 const UPTIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The longest sleep, because tokio's timers have a limited range. Every test ends sooner.

@@ -48,7 +48,7 @@
 //! while all tasks wait, the clock jumps to the next event that is due. A paused clock also jumps
 //! while a task waits for a real socket, so leave the clock running in a test with sockets.
 //!
-//! Every run draws equal jitter and owner tokens.
+//! The jitter and the owner tokens are the same in every run.
 //!
 //! # Example: a lease that ends on a paused clock
 //! ```

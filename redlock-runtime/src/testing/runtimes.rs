@@ -41,7 +41,7 @@ pub(super) fn detach(registry: &Registry) {
             });
         }
     }
-    // Drop the registries outside of the mutex, because a registry's end may run any code.
+    // Drop the registries outside of the lock, because a registry's end may run any code.
     drop(left);
 }
 

@@ -97,7 +97,7 @@ pub(super) fn in_memory(mut config: Config) -> Config {
         let url = format!("memory://{name}");
         config = config.pool(name, url);
     }
-    // A test program has only some of the service's functions. Drop the settings of the others.
+    // Drop the settings of functions that the test program lacks, because they have no effect here.
     let names: BTreeSet<_> = sites().iter().map(|site| site.name()).collect();
     config.sites.retain(|name, _| names.contains(name.as_str()));
     config

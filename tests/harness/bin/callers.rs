@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Not what the tests are about.
+/// The node timeout, which is long because no test depends on it.
 const NODE_TIMEOUT: Duration = Duration::from_secs(20);
 const TTL: Duration = Duration::from_secs(600);
 

@@ -1,4 +1,4 @@
-//! A lock's holder as a process of its own, for tests that stop it and kill it.
+//! A process that holds a lock, for tests that stop it and kill it.
 //!
 //! `holder RESOURCE TTL_MS URL…` acquires the lock, says `held, listening on ADDRESS`, and runs a
 //! body under it: for each byte that arrives at the address the body says `tick`, and at the end of
@@ -16,7 +16,7 @@ use redlock_tests::connect;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 
-/// Not what the tests are about.
+/// The node timeout, which is long because no test depends on it.
 const NODE_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[tokio::main(flavor = "current_thread")]

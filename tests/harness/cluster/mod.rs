@@ -12,20 +12,24 @@ use std::time::{Duration, Instant};
 
 const SLOTS: u16 = 16_384;
 
-/// How long a Cluster may take to form, or to do as it was told.
+/// The longest time that a Cluster may take to form, or to obey a command.
 const FORMING: Duration = Duration::from_secs(60);
 
-/// For how many ms a master may be silent before the others give it up. On a busy machine they must
-/// not take a slow server for a dead one. A test that kills or freezes a master says so.
+/// The time in ms for which a master may be silent before the others consider it dead.
+///
+/// It is long because a server on a busy machine is slow, but alive. A test that kills or freezes a master calls
+/// [`RedisCluster::until_replaced`].
 const UNTIL_TOLD: &str = "600000";
 
-/// The same while a master is to be replaced. It also bounds how soon servers vote again.
+/// The time in ms for which a master may be silent while it is to be replaced.
+///
+/// Servers wait for twice this time before they vote again.
 const BRIEFLY: &str = "2000";
 
-/// Masters and their replicas. `cluster[0]` is the first master; behind the masters come the replicas
-/// of each in the same order. Who is what changes when they fail over.
+/// Masters and their replicas.
 ///
-/// Nothing fails over unless the test has it: see [`hand_over`](Self::hand_over) and
+/// `cluster[0]` is the first master. The masters are followed by the replicas of each, in the order of the masters. The
+/// roles change by a failover, which happens only in [`hand_over`](Self::hand_over) and
 /// [`until_replaced`](Self::until_replaced).
 #[derive(Debug)]
 pub struct RedisCluster {
@@ -40,7 +44,7 @@ impl RedisCluster {
         Self::start_with(replicas, None, &[]).await
     }
 
-    /// The same with a password, and more directives of `redis.conf`.
+    /// Starts a Cluster with a password and more directives of `redis.conf`.
     pub async fn start_with(
         replicas: usize,
         password: Option<&str>,
@@ -61,7 +65,7 @@ impl RedisCluster {
         cluster
     }
 
-    /// Three masters that speak TLS only, to each other too.
+    /// Starts three masters that speak only TLS, also to each other.
     pub async fn start_over_tls(authority: &Authority) -> Self {
         let options = || NodeOptions::default().tls(authority);
         let mut cluster = Self::start_from(0, || options().arg("tls-cluster", "yes")).await;
@@ -101,7 +105,7 @@ impl RedisCluster {
         self.url_of(&servers.join(","))
     }
 
-    /// The URL with the seeds of a test's choice.
+    /// Returns the URL with the seeds of a test's choice.
     pub fn url_of(&self, seeds: &str) -> String {
         let scheme = self.scheme;
         match &self.password {
@@ -110,13 +114,12 @@ impl RedisCluster {
         }
     }
 
-    /// All servers.
+    /// Returns all servers.
     pub fn servers(&self) -> &[RedisNode] {
         &self.nodes
     }
 
-    /// Has the servers replace the master of `slot`, which was killed or frozen; returns once its
-    /// replica `to` has the slot.
+    /// Waits until the servers have replaced the killed or frozen master of `slot` by its replica `to`.
     #[track_caller]
     pub fn until_replaced(&self, slot: u16, to: usize) -> impl Future<Output = ()> {
         let owned = self.until_owned(slot, to);
@@ -127,20 +130,20 @@ impl RedisCluster {
         }
     }
 
-    /// For how many ms a master may be silent.
+    /// Sets the time in ms for which a master may be silent.
     fn have_patience(&self, ms: &str) {
         for node in self.nodes.iter().filter(|node| node.is_reachable()) {
             node.command(["CONFIG", "SET", "cluster-node-timeout", ms]);
         }
     }
 
-    /// Makes the replica `to` the master of `slot` in the orderly way, once it is up to date.
+    /// Makes the replica `to` the master of `slot` by a manual failover, once the replica is up to date.
     pub async fn hand_over(&self, slot: u16, to: usize) {
-        // What it takes at most; asked again earlier, it would begin anew.
+        // The longest time that a failover takes. A command before that would begin another failover.
         const PATIENCE: Duration = Duration::from_secs(6);
         let replica = &self.nodes[to];
         let mut asked: Option<Instant> = None;
-        // Nobody votes again for a replica of the same master within twice this time.
+        // Shorten the time: servers vote only once in twice this time for a replica of one master.
         self.have_patience(BRIEFLY);
         eventually_for(Location::caller(), "a handover", FORMING, || {
             let is_done = self.master_of(slot) == Some(to);
@@ -157,8 +160,7 @@ impl RedisCluster {
         self.have_patience(UNTIL_TOLD);
     }
 
-    /// Waits until no server that can be reached has a lock's key, and panics after `within` with
-    /// those that are left.
+    /// Waits until all reachable servers have no key of a lock. Panics after `within`, with the keys that are left.
     #[track_caller]
     pub fn assert_no_lock_keys(&self, within: Duration) -> impl Future<Output = ()> {
         let caller = Location::caller();
@@ -174,7 +176,7 @@ impl RedisCluster {
         })
     }
 
-    /// Makes a master without slots of a replica.
+    /// Turns a replica into a master without slots.
     pub async fn make_master(&self, index: usize) {
         let node = &self.nodes[index];
         node.command(["CLUSTER", "RESET", "SOFT"]);
@@ -249,17 +251,17 @@ impl RedisCluster {
     }
 }
 
-/// Whether a server that says so knows all slots and can reach their masters.
+/// True if a server with this `CLUSTER INFO` knows all slots and can reach their masters.
 fn is_whole(info: &str) -> bool {
     info.contains("cluster_state:ok") && info.contains("cluster_slots_assigned:16384")
 }
 
-/// How many slots each master has at first, but for the last one, which has the rest too.
+/// Returns the number of slots that each master has at first. The last master also has the remainder.
 fn share() -> u16 {
     SLOTS / 3
 }
 
-/// The name by which the Cluster knows a server.
+/// Returns the name by which the Cluster knows a server.
 fn id(node: &RedisNode) -> String {
     node.try_command(["CLUSTER", "MYID"]).expect("CLUSTER MYID")
 }

@@ -1,4 +1,4 @@
-//! Which master has a slot, and how a slot moves to another one.
+//! The masters of slots, and moves of slots between masters.
 
 use std::future::Future;
 use std::panic::Location;
@@ -8,8 +8,7 @@ use crate::RedisNode;
 use crate::eventually::eventually_for;
 
 impl RedisCluster {
-    /// The first name of the form `{prefix}:{n}` whose slot is one of the first three masters' at the
-    /// start: those of `cluster[master]`.
+    /// Returns the first name of the form `{prefix}:{n}` whose slot belongs to `cluster[master]` at the start.
     pub fn name_at(&self, master: usize, prefix: &str) -> String {
         (0..1_000)
             .map(|n| format!("{prefix}:{n}"))
@@ -17,7 +16,7 @@ impl RedisCluster {
             .expect("one name in three is there")
     }
 
-    /// The slot of a key.
+    /// Returns the slot of a key.
     pub fn slot_of(&self, key: impl AsRef<[u8]>) -> u16 {
         let node = self.nodes.iter().find(|node| node.is_reachable());
         let node = node.expect("a server that answers");
@@ -25,8 +24,7 @@ impl RedisCluster {
         slot.expect("CLUSTER KEYSLOT")
     }
 
-    /// The index of the master that has `slot`, where all servers that can be reached, that one among
-    /// them, agree.
+    /// Returns the index of the master of `slot`, if it is reachable and all reachable servers agree on it.
     pub fn master_of(&self, slot: u16) -> Option<usize> {
         let mut agreed = None;
         for node in self.nodes.iter().filter(|node| node.is_reachable()) {
@@ -94,7 +92,7 @@ impl RedisCluster {
         for index in [to, from] {
             self.nodes[index].command(["CLUSTER", "SETSLOT", &slot, "NODE", &id]);
         }
-        // Two moves whose epochs cross leave the servers of two minds for ever.
+        // If the epochs of two moves cross, the servers disagree for good. So wait for one epoch.
         eventually_for(Location::caller(), "one epoch", FORMING, async || {
             let epoch = |node: &RedisNode| -> Option<String> {
                 let info: String = node.try_command(["CLUSTER", "INFO"]).ok()?;
@@ -115,7 +113,7 @@ impl RedisCluster {
     }
 }
 
-/// The port of the master that has `slot`, as `node` sees it.
+/// Returns the port of the master that has `slot`, as `node` sees it.
 fn owner_seen_by(node: &RedisNode, slot: u16) -> Option<u16> {
     type Server = (String, u16);
     let ranges: Vec<redis::Value> = node.try_command(["CLUSTER", "SLOTS"]).ok()?;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 static FOUND: LazyLock<Result<String, String>> = LazyLock::new(find);
 
-/// The binary to start, or a panic that says how to get one. The failure is stored as text, so that
+/// Returns the binary to start, or a panic that says how to get one. The failure is stored as text, so that
 /// every test of the process shows it, not the first one only.
 pub(super) fn redis_server() -> &'static str {
     match &*FOUND {

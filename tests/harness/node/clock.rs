@@ -14,12 +14,12 @@ use std::sync::LazyLock;
 static LIBRARY: LazyLock<Result<Vec<u8>, String>> =
     LazyLock::new(|| build(include_str!("clock.c")));
 
-/// How far one server's clock is from the machine's.
+/// The difference between one server's clock and the machine's.
 #[derive(Debug)]
 pub(super) struct MovableClock {
-    /// In µs.
+    /// The shift in µs.
     shift: i64,
-    /// The server has it mapped.
+    /// The file with the shift, which the server has mapped.
     file: File,
 }
 
@@ -34,7 +34,7 @@ impl MovableClock {
         clock
     }
 
-    /// Moves on from where the clock is.
+    /// Moves the clock from its current time.
     pub(super) fn jump(&mut self, micros: i64) {
         self.shift += micros;
         self.write();

@@ -1,4 +1,4 @@
-//! Looking at a node's keys, past the library under test.
+//! Inspection of a node's keys, without the library under test.
 
 use super::RedisNode;
 use redis::{FromRedisValue, RedisResult, ToRedisArgs, Value};
@@ -20,7 +20,7 @@ pub enum Pttl {
 }
 
 impl Pttl {
-    /// The remaining time of a key that has one.
+    /// Returns the remaining time of a key that has one.
     pub fn left(self) -> Option<Duration> {
         match self {
             Self::Left(time) => Some(time),
@@ -30,12 +30,12 @@ impl Pttl {
 }
 
 impl RedisNode {
-    /// The value of a string key.
+    /// Returns the value of a string key.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Option<Vec<u8>> {
         self.query(&[b"GET", key.as_ref()])
     }
 
-    /// The remaining time of a key.
+    /// Returns the remaining time of a key.
     pub fn pttl(&self, key: impl AsRef<[u8]>) -> Pttl {
         match self.query(&[b"PTTL", key.as_ref()]) {
             -2 => Pttl::Missing,
@@ -44,7 +44,7 @@ impl RedisNode {
         }
     }
 
-    /// All keys, sorted.
+    /// Returns all keys, sorted.
     pub fn keys(&self) -> Vec<Vec<u8>> {
         let mut keys: Vec<Vec<u8>> = self.query(&[b"KEYS", b"*"]);
         keys.sort();
@@ -60,7 +60,7 @@ impl RedisNode {
         }
     }
 
-    /// Deletes a key; whether there was one.
+    /// Deletes a key. Returns true if the key existed.
     pub fn del(&self, key: impl AsRef<[u8]>) -> bool {
         self.query(&[b"DEL", key.as_ref()])
     }
@@ -75,13 +75,13 @@ impl RedisNode {
         self.query::<()>(&[b"SCRIPT", b"FLUSH"]);
     }
 
-    /// The server's wall clock (`TIME`): the time since 1970.
+    /// Returns the server's wall clock (`TIME`): the time since 1970.
     pub fn time(&self) -> Duration {
         let (seconds, micros): (u64, u64) = self.query(&[b"TIME"]);
         Duration::from_secs(seconds) + Duration::from_micros(micros)
     }
 
-    /// A field of `INFO all`, such as `run_id` or `cmdstat_set`.
+    /// Returns a field of `INFO all`, such as `run_id` or `cmdstat_set`.
     pub fn info(&self, field: &str) -> Option<String> {
         let info: String = self.query(&[b"INFO", b"all"]);
         info.lines()
@@ -89,7 +89,7 @@ impl RedisNode {
             .find_map(|(name, value)| (name == field).then(|| value.to_owned()))
     }
 
-    /// How often the server has served `command`, inside scripts too.
+    /// Returns the number of times that the server has served `command`, also inside scripts.
     pub fn calls(&self, command: &str) -> u64 {
         let stats = self.info(&format!("cmdstat_{command}"));
         let calls = stats
@@ -98,13 +98,13 @@ impl RedisNode {
         calls.map_or(0, |calls| calls.parse().expect("a number"))
     }
 
-    /// Any command: `node.command(["CONFIG", "SET", "maxmemory", "1mb"])`.
+    /// Runs any command: `node.command(["CONFIG", "SET", "maxmemory", "1mb"])`.
     pub fn command<A: ToRedisArgs>(&self, words: impl IntoIterator<Item = A>) -> Value {
         self.try_command(words)
             .unwrap_or_else(|error| panic!("{self}: {error}"))
     }
 
-    /// Any command, with the error of a node that refuses it or does not answer in 20 seconds.
+    /// Runs any command. Returns the error of a node that refuses it or takes longer than 20 seconds.
     pub fn try_command<T: FromRedisValue>(
         &self,
         words: impl IntoIterator<Item = impl ToRedisArgs>,
@@ -112,13 +112,13 @@ impl RedisNode {
         self.try_command_within(TIMEOUT, words)
     }
 
-    /// The same with a timeout of the caller's.
+    /// Runs any command with a timeout that the caller chooses.
     pub fn try_command_within<T: FromRedisValue>(
         &self,
         timeout: Duration,
         words: impl IntoIterator<Item = impl ToRedisArgs>,
     ) -> RedisResult<T> {
-        // A connection of its own each time: none is left over from before a restart or a freeze.
+        // Open a new connection for each command, so that none is left over from before a restart or a freeze.
         let url = match self.options.tls {
             Some(_) => self.unix_url(),
             None => self.url(),
@@ -134,7 +134,7 @@ impl RedisNode {
         command.query(&mut connection)
     }
 
-    /// One key with its value and remaining time, for failure messages.
+    /// Describes a key with its value and remaining time, for failure messages.
     pub(crate) fn describe_key(&self, key: &[u8]) -> String {
         let value = match self.try_command::<Option<Vec<u8>>>([&b"GET"[..], key]) {
             Ok(Some(value)) => format!("{:?}", value.escape_ascii().to_string()),

@@ -21,14 +21,13 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a server may take to load its data and open its port, or to shut down.
+/// The longest time that a server may take to start or to shut down.
 const START_STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Valkey from 9.0 on looks at the wall clock no more often, and counts on from there by the processor's
-/// clock.
+/// The interval at which Valkey 9.0 and later read the wall clock. In between, they use the processor's clock.
 const LOOKS_EVERY: Duration = Duration::from_millis(1);
 
-/// How many ports to try before giving up.
+/// The number of ports to try before giving up.
 const PORT_ATTEMPTS: usize = 50;
 
 /// One real `redis-server` on a loopback port of its own, with a directory of its own.
@@ -61,7 +60,7 @@ impl RedisNode {
             .unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
     }
 
-    /// The same for a caller without a tokio runtime.
+    /// Starts a server with `options`, for a caller without a tokio runtime.
     pub fn start_blocking(mut options: NodeOptions) -> Self {
         let dir = TempDir::new();
         let clock = options
@@ -92,7 +91,7 @@ impl RedisNode {
         self.url_at(self.addr())
     }
 
-    /// The URL that reaches this node through another address, such as a proxy's.
+    /// Returns the URL that reaches this node through another address, such as a proxy's.
     pub(crate) fn url_at(&self, addr: SocketAddr) -> String {
         let scheme = match self.options.tls {
             Some(_) => "rediss",
@@ -117,22 +116,22 @@ impl RedisNode {
         }
     }
 
-    /// The address that the server listens on, the first one if there are several.
+    /// Returns the address that the server listens on, the first one if there are several.
     pub fn addr(&self) -> SocketAddr {
         (self.options.bound()[0], self.port).into()
     }
 
-    /// The port that the server listens on, also after a restart.
+    /// Returns the port that the server listens on, also after a restart.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The process id; another one after a restart.
+    /// Returns the process id; another one after a restart.
     pub fn pid(&self) -> u32 {
         self.process().pid()
     }
 
-    /// The server's working directory, removed with the node.
+    /// Returns the server's working directory, removed with the node.
     pub fn dir(&self) -> &Path {
         self.dir.path()
     }
@@ -144,7 +143,7 @@ impl RedisNode {
         self.frozen.store(true, Ordering::SeqCst);
     }
 
-    /// Lets a frozen process go on (`SIGCONT`). It then answers all that it was sent meanwhile.
+    /// Lets a frozen process continue (`SIGCONT`). It then answers the commands that arrived while it was frozen.
     pub fn thaw(&self) {
         self.frozen.store(false, Ordering::SeqCst);
         self.process().thaw();
@@ -183,8 +182,8 @@ impl RedisNode {
         self.kill();
         let (options, port) = (self.options.clone(), self.port);
         let dir = self.dir.path().to_owned();
-        // No other test takes the port. A stranger's outgoing connection may, for as long as it
-        // lasts, where the kernel is told to take ports from everywhere.
+        // The port is reserved among tests, but an outgoing connection of another program may occupy it for a while.
+        // Some kernels are configured to take the ports of such connections from the whole range.
         let process = eventually("the node's own port", START_STOP_TIMEOUT, || {
             let (options, dir) = (options.clone(), dir.clone());
             async move {
@@ -216,7 +215,7 @@ impl RedisNode {
 
     fn jump_clock(&self, micros: i64) {
         self.clock().jump(micros);
-        // So that the next command meets the new time.
+        // Wait until the server has read the clock again, so that the next command sees the new time.
         std::thread::sleep(LOOKS_EVERY * 2);
     }
 
@@ -226,17 +225,17 @@ impl RedisNode {
         clock.lock()
     }
 
-    /// Whether the process exists; a frozen one does.
+    /// True if the process exists, even if it is frozen.
     pub fn is_running(&self) -> bool {
         self.process().is_running()
     }
 
-    /// Whether the process runs and was not frozen by [`freeze`](Self::freeze).
+    /// True if the process runs and was not frozen by [`freeze`](Self::freeze).
     pub fn is_reachable(&self) -> bool {
         self.is_running() && !self.frozen.load(Ordering::SeqCst)
     }
 
-    /// What the server logged since its last start.
+    /// Returns the log of the server since its last start.
     pub fn log(&self) -> String {
         self.process().output()
     }

@@ -1,10 +1,10 @@
-//! How a server is started.
+//! The options with which a server is started.
 
 use crate::{Authority, Identity, ports};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
-/// What a server is started with. The default keeps nothing on disk and asks for no password.
+/// The options of a server. By default, a server keeps no data on disk and needs no password.
 ///
 /// ```
 /// # use redlock_tests::NodeOptions;
@@ -25,7 +25,7 @@ pub struct NodeOptions {
     extra: Vec<(String, String)>,
 }
 
-/// What a server needs for TLS.
+/// The files that a server needs for TLS.
 #[derive(Clone, Debug)]
 pub(super) struct ServerTls {
     identity: Identity,
@@ -117,8 +117,9 @@ impl NodeOptions {
         )
     }
 
-    /// Makes it a sentinel, with this configuration, which it rewrites as things change: a restart
-    /// goes on from there. It keeps no data.
+    /// Makes the server a sentinel with this configuration.
+    ///
+    /// The sentinel rewrites its configuration as things change, and a restart reads the rewritten one.
     #[must_use]
     pub(crate) fn sentinel(mut self, configuration: &str) -> Self {
         self.watched = Some(configuration.to_owned());
@@ -148,12 +149,12 @@ impl NodeOptions {
         self
     }
 
-    /// The harness itself looks at a server with TLS through its socket.
+    /// True if the server has a Unix socket. The harness uses the socket to inspect a server with TLS.
     pub(super) fn has_socket(&self) -> bool {
         self.unix_socket || self.tls.is_some()
     }
 
-    /// The addresses that the server listens on, of which there is at least one.
+    /// Returns the addresses that the server listens on, of which there is at least one.
     pub(super) fn bound(&self) -> &[Ipv4Addr] {
         if self.addresses.is_empty() {
             return &[Ipv4Addr::LOCALHOST];
@@ -161,7 +162,7 @@ impl NodeOptions {
         &self.addresses
     }
 
-    /// What the server says once it is there.
+    /// Returns the line that the server prints when it is ready.
     pub(super) fn ready_line(&self) -> &'static str {
         match self.watched {
             None => "Ready to accept connections",

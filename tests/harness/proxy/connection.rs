@@ -11,7 +11,7 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-/// How many chunks may be under way in one direction.
+/// The most chunks in flight in one direction.
 const IN_FLIGHT: usize = 1024;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub(super) struct Rules {
     pub(super) delay: Duration,
 }
 
-/// What was read at once, and when it is due at the other end. An empty one is the end of the
-/// stream: it is delayed, held and swallowed like data.
+/// Bytes that were read at once, and the time when they are due at the other end. An empty chunk is the end of the
+/// stream, which is delayed, held and swallowed like data.
 struct Chunk {
     due: Instant,
     bytes: Vec<u8>,
@@ -70,7 +70,7 @@ pub(super) async fn serve(
     let Ok(mut server) = TcpStream::connect(target).await else {
         return;
     };
-    // The proxy must not add delays of its own. It works without, too.
+    // Avoid delays by the proxy itself. An error is ignored, because the proxy works without this option.
     let _ = client.set_nodelay(true);
     let _ = server.set_nodelay(true);
     let made = Instant::now();
@@ -121,7 +121,7 @@ impl Lane {
         std::future::pending().await
     }
 
-    /// Waits while the gate is held; then whether it swallows, which is remembered.
+    /// Waits while the gate is held. Then returns true, and records the loss, if the gate swallows.
     async fn swallowed(&mut self) -> bool {
         // The rules stay locked until the loss is recorded. So a thread that changes them afterwards
         // finds every loss that happened before.
@@ -141,8 +141,7 @@ impl Lane {
     }
 }
 
-/// Reads to the end of the stream. A broken connection is an end, too: what came before it may
-/// still be under way.
+/// Reads to the end of the stream. A broken connection is an end, too: what came before it may still be under way.
 async fn read(
     mut from: ReadHalf<'_>,
     queue: mpsc::Sender<Chunk>,

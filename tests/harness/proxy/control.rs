@@ -100,7 +100,7 @@ impl Switchboard {
         };
         self.connections
             .retain(|connection| !connection.task.is_finished());
-        // Whoever gave the order may have stopped waiting.
+        // Ignore an error, because the sender of the order may have stopped waiting.
         let _ = done.send(());
     }
 
@@ -129,7 +129,7 @@ async fn accept(listener: Option<&TcpListener>) -> TcpStream {
         return std::future::pending().await;
     };
     loop {
-        // A client that is gone before it was accepted is not the proxy's concern.
+        // Ignore a client that disconnected before the proxy accepted it.
         if let Ok((client, _)) = listener.accept().await {
             return client;
         }
@@ -138,9 +138,9 @@ async fn accept(listener: Option<&TcpListener>) -> TcpStream {
 
 /// Binds the proxy's own port again, without listening on it.
 ///
-/// The listener that was just dropped may live on for a moment: a child process that is being
-/// started at this time has inherited a copy, which is closed when it becomes another program. No
-/// event tells of that.
+/// The dropped listener may stay open for a moment, because a child process that is being
+/// started has inherited a copy. The copy is closed when the child becomes another program. No
+/// event reports that, so the function tries again.
 async fn reserve(addr: SocketAddr) -> TcpSocket {
     eventually("the old listener to be gone", GONE_TIMEOUT, async || {
         let socket = TcpSocket::new_v4().expect("a socket");

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-/// Proxies run on a thread of their own: a test that blocks its runtime, or pauses tokio's clock,
+/// The runtime of all proxies, on a separate thread. A test that blocks its runtime, or pauses tokio's clock,
 /// must not stop or speed up the network.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     tokio::runtime::Builder::new_multi_thread()
@@ -26,7 +26,7 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
         .expect("a runtime for the proxies")
 });
 
-/// A TCP proxy in front of a node. It passes everything on until told otherwise; dropping it closes
+/// A TCP proxy in front of a node. The proxy passes everything on until a test orders a fault. Its drop closes
 /// its port and connections.
 ///
 /// TCP never loses a part of a connection and delivers the rest. So [`restore`](Self::restore) closes
@@ -67,12 +67,12 @@ impl Proxy {
         }
     }
 
-    /// The node's URL with the proxy's address.
+    /// Returns the node's URL with the proxy's address.
     pub fn url(&self) -> String {
         self.url.clone()
     }
 
-    /// The address that the proxy listens on.
+    /// Returns the address that the proxy listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -87,13 +87,13 @@ impl Proxy {
         self.order(Order::Sever).await;
     }
 
-    /// Throws away what clients send. Connections stay open, new ones too.
+    /// Discards all bytes from clients. Connections stay open, and new connections are accepted.
     pub fn swallow_to_server(&self) {
         self.rules
             .send_modify(|rules| rules.to_server = Gate::Swallow);
     }
 
-    /// Discards the node's answers. The node serves the requests, and the client does not learn of it.
+    /// Discards the node's answers. The node serves the requests, but the client gets no answer.
     pub fn swallow_to_client(&self) {
         self.rules
             .send_modify(|rules| rules.to_client = Gate::Swallow);
@@ -105,7 +105,7 @@ impl Proxy {
         self.rules.send_modify(|rules| rules.to_server = Gate::Hold);
     }
 
-    /// The same for the connections that there are now: new ones overtake them.
+    /// Holds back the bytes from clients on existing connections. New connections overtake them.
     pub fn hold_present_to_server(&self) {
         let gate = Gate::HoldSince(Instant::now());
         self.rules.send_modify(|rules| rules.to_server = gate);

@@ -1,4 +1,4 @@
-//! What `start` accepts and refuses of pools that are Clusters.
+//! Configurations of Cluster pools that `start` accepts or refuses.
 
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::{Config, Redlock, lock};

@@ -1,4 +1,4 @@
-//! The same over TLS, to all masters.
+//! A Cluster over TLS, with connections to all masters.
 
 use redlock_core::NodeSet;
 use redlock_core::redis::{RedisAddress, TlsOptions};

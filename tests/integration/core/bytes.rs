@@ -76,7 +76,7 @@ async fn sent(nodes: &Nodes, set: &NodeSet, request: &Request) -> Vec<Vec<Vec<St
 }
 
 #[tokio::test]
-async fn a_lock_without_a_mode_is_set_and_released_by_these_bytes() {
+async fn a_plain_lock_is_set_and_released_by_these_bytes() {
     let plain = || once("r").ttl(TTL);
     let one_permit = Kind::Permits(1);
     for n in [1, 3] {

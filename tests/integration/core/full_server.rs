@@ -1,4 +1,4 @@
-//! A server without memory takes no new lock. Whoever has one there keeps it, and gives it back.
+//! A server that is out of memory refuses new locks. Existing holders keep their locks, and can release them.
 
 use std::time::Duration;
 

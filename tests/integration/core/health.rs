@@ -1,4 +1,4 @@
-//! What is known of a node that is looked after.
+//! The health that a client reports of its nodes.
 
 use std::time::Duration;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::request::RetryLimit;
 use redlock_core::{Client, Node, NodeSet, RedisNode};
 use redlock_tests::{Nodes, wait_until};
 use tokio::runtime::{Builder, Runtime};
@@ -124,6 +125,44 @@ fn a_worker_that_blocks_behind_a_release_delays_no_other() {
     main.block_on(async {
         nodes.assert_no_keys(SOON).await;
         lock_and_release(&client(), &set).await;
+        drop(open);
+        blocks.await.unwrap();
+    });
+}
+
+/// The next caller in line is woken by the drop.
+#[test]
+fn a_worker_that_blocks_behind_a_dropped_caller_delays_no_other() {
+    let mut home = Builder::new_multi_thread();
+    let home = home.worker_threads(2).enable_all().build().unwrap();
+    let main = current();
+    let started = home.spawn(async { start(&patient()).await });
+    let (_nodes, set) = main.block_on(started).unwrap();
+    let holder = main.block_on(client().acquire(&set, &once("r"))).unwrap();
+    let (open, opened) = mpsc::channel::<()>();
+    let (tell, told) = mpsc::channel();
+    let blocks = home.spawn(async move {
+        let (ours, request) = (client(), once("r").retry_limit(RetryLimit::Forever));
+        let mut first = Box::pin(ours.acquire(&set, &request));
+        tokio::select! {
+            biased;
+            _ = &mut first => panic!("it is held"),
+            () = std::future::ready(()) => {}
+        }
+        let (its, its_set, its_request) = (ours.clone(), set.clone(), request.clone());
+        let next = tokio::spawn(async move { its.acquire(&its_set, &its_request).await });
+        while ours.waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        drop(first);
+        tell.send(next).unwrap();
+        let _ = opened.recv();
+    });
+    let next = told.recv_timeout(SOON).expect("the worker blocks");
+    main.block_on(async {
+        holder.release().await;
+        let acquired = tokio::time::timeout(SOON, next).await;
+        acquired.expect("the next caller runs").unwrap().unwrap();
         drop(open);
         blocks.await.unwrap();
     });

@@ -1,4 +1,4 @@
-//! What the holder of a lease is told of its end.
+//! The end of a lease, as its holder learns of it.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How a waiting caller learns that a lock has become free, also if another process held it.
+//! Wake-ups of waiting callers when a lock becomes free, also after another process held it.
 
 use std::cell::Cell;
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! How long a body has that is asked to end, on a clock that jumps to the next event.
+//! The time that a body has after it is asked to end, on a clock that jumps to the next event.
 
 use std::cell::Cell;
 use std::future::pending;

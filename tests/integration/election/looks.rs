@@ -1,4 +1,4 @@
-//! How a watch reads the answers of the nodes. The clock jumps to the next event.
+//! A watch's reading of the nodes' answers. The clock jumps to the next event.
 
 use std::time::Duration;
 

@@ -75,7 +75,7 @@ fn foreign_lock(nodes: &Nodes) -> usize {
 }
 
 #[tokio::test]
-async fn a_foreign_client_and_any_mode_keep_each_other_out() {
+async fn a_foreign_client_and_any_kind_keep_each_other_out() {
     let (nodes, set) = start(3).await;
     for request in [reads(), writes()] {
         assert_eq!(foreign_lock(&nodes), 3);

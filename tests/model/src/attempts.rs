@@ -10,7 +10,7 @@ pub(crate) fn key_of(attempt: usize) -> u8 {
     u8::try_from(attempt + 1).unwrap_or(u8::MAX)
 }
 
-/// The attempt that `key` is of.
+/// Returns the attempt that `key` is of.
 pub(crate) fn owner_of(key: u8) -> Option<usize> {
     usize::from(key).checked_sub(1)
 }
@@ -22,7 +22,7 @@ pub(crate) fn bits(attempts: usize, is_so: impl Fn(usize) -> bool) -> u8 {
         .fold(0, |bits, attempt| bits | 1 << attempt)
 }
 
-/// Whether the bit of `attempt` is set.
+/// True if the bit of `attempt` is set.
 pub(crate) fn has(bits: u8, attempt: usize) -> bool {
     bits >> attempt & 1 == 1
 }

@@ -25,10 +25,10 @@ pub trait Model {
     /// One state for all that differ in names only.
     fn canonical(&self, state: &Self::State) -> Self::State;
 
-    /// What is wrong with `state`.
+    /// Returns what is wrong with `state`.
     fn violation(&self, state: &Self::State) -> Option<String>;
 
-    /// A bit for each situation of interest that `state` is in, so that a check can show that it
+    /// Returns a bit for each situation of interest that `state` is in, so that a check can show that it
     /// was no check of nothing.
     fn landmarks(&self, state: &Self::State) -> u32;
 }
@@ -131,7 +131,7 @@ impl<M: Model> Search<'_, M> {
         }
     }
 
-    /// The steps from the beginning: taken again, since only states are stored.
+    /// Returns the steps from the beginning: taken again, since only states are stored.
     fn way_to(&self, end: usize) -> Vec<String> {
         let mut steps = Vec::new();
         let mut at = end;

@@ -141,7 +141,7 @@ async fn a_token_by_a_constant_is_taken_by_an_override() {
 }
 
 #[tokio::test]
-async fn permits_and_modes_of_several_names_are_refused_at_start() {
+async fn permits_and_kinds_of_several_names_are_refused_at_start() {
     for (site, expected) in [
         (
             SiteConfig::new().permits(4),

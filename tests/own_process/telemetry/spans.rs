@@ -1,13 +1,17 @@
 //! The spans of a call.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use redlock_runtime::parameters::{Kind, LockOptions};
+use redlock_runtime::registry::Registry;
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, lock, redlock};
 use redlock_tests::drop_after;
 use tokio::sync::Notify;
-use tracing::Instrument as _;
+use tracing::span::{Attributes, Id};
+use tracing::{Instrument as _, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 use crate::capture::captured;
 
@@ -219,4 +223,33 @@ async fn the_kind_and_the_permit_of_a_lock_are_on_both_spans() {
             assert_eq!(span.get("redlock.permit"), permit, "{name} of {resource}");
         }
     }
+}
+
+/// Looks, at the beginning of each hold, for which leases a body runs.
+struct Looks(Registry, Arc<Mutex<Vec<bool>>>);
+
+impl<S: Subscriber> Layer<S> for Looks {
+    fn on_new_span(&self, attributes: &Attributes<'_>, _id: &Id, _context: Context<'_, S>) {
+        if attributes.metadata().name() == "redlock.hold" {
+            let held = self.0.held();
+            self.1
+                .lock()
+                .unwrap()
+                .extend(held.iter().map(|it| it.has_body));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fenced_lock_is_held_for_its_body_from_the_start() {
+    let locks = TestLocks::new();
+    let seen = Arc::<Mutex<Vec<bool>>>::default();
+    let layer = Looks(locks.registry().clone(), Arc::clone(&seen));
+    let _default = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
+    let fenced = || lock("spans: fenced").fencing();
+    fenced().run(async |_lease| ()).await.unwrap();
+    let tried: Result<(), LockError> = fenced().try_run(async |_lease| Ok(())).await;
+    tried.unwrap();
+    fenced().acquire().await.unwrap().release().await;
+    assert_eq!(*seen.lock().unwrap(), [true, true, false]);
 }

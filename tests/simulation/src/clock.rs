@@ -11,7 +11,7 @@ use redlock_core::env::{Clock, Moment, Sleep};
 
 use crate::world::{EventKey, ProcessId, World};
 
-/// What every wall clock shows at time zero, but for its own error: some day in 2025.
+/// The time of a correct wall clock at time zero: some day in 2025.
 pub(crate) const EPOCH: Duration = Duration::from_secs(1_750_000_000);
 
 /// The clock of one client or node, derived from the common one.
@@ -19,13 +19,13 @@ pub struct SkewedClock {
     world: Arc<World>,
     /// The client whose clock it is; none for a node, which never stands still at a reading.
     process: Option<ProcessId>,
-    /// How much faster than the common clock it runs, in parts of a million.
+    /// The clock's gain on the common clock, in parts of a million.
     rate: i64,
-    /// What it showed at time zero.
+    /// The clock's time at time zero.
     origin: Duration,
     /// The error of the wall clock at time zero, in µs. It jumps.
     wall_error: AtomicI64,
-    /// How far a node's clock was stepped, in µs.
+    /// The sum of all steps of a node's clock, in µs.
     stepped: AtomicI64,
 }
 
@@ -67,14 +67,14 @@ impl SkewedClock {
         self.jump(micros);
     }
 
-    /// What it shows at the common time `at`.
+    /// Returns what it shows at the common time `at`.
     pub fn moment_at(&self, at: Duration) -> Moment {
         let shown = self.origin + self.run_for(at);
         let stepped = self.stepped.load(Ordering::Relaxed);
         Moment::from_origin(moved(shown, stepped))
     }
 
-    /// The common time at which it first shows `at` or later.
+    /// Returns the common time at which it first shows `at` or later.
     pub fn common_time(&self, at: Moment) -> Duration {
         let shown = at.since_origin().saturating_sub(self.origin);
         let nanos = shown.as_nanos().saturating_mul(1_000_000)
@@ -87,13 +87,13 @@ impl SkewedClock {
         time
     }
 
-    /// The time since zero, by this clock's rate.
+    /// Returns the time since zero, by this clock's rate.
     fn run_for(&self, common: Duration) -> Duration {
         run_at(self.rate, common)
     }
 }
 
-/// What a clock counts in the common time `span` that runs faster by `rate` parts in a million.
+/// Returns what a clock counts in the common time `span` that runs faster by `rate` parts in a million.
 fn run_at(rate: i64, span: Duration) -> Duration {
     let nanos = i128::try_from(span.as_nanos()).unwrap_or(i128::MAX);
     let gained = nanos * i128::from(rate) / 1_000_000;

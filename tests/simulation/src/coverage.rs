@@ -1,18 +1,18 @@
-//! What a run went through: a simulation that silently does nothing finds nothing.
+//! Counts of the events of a run, because a simulation that does nothing finds no fault.
 
 use std::fmt;
 use std::ops::AddAssign;
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// How often each thing happened.
+        /// The number of times that each event happened.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Coverage {
             $($(#[$doc])* pub $name: u64,)+
         }
 
         impl Coverage {
-            /// Every count with its name.
+            /// Returns every count with its name.
             pub fn all(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
                 [$((stringify!($name), self.$name)),+].into_iter()
             }
@@ -41,8 +41,7 @@ counts! {
     strayed,
     /// … and told so once there was a lease.
     strayed_late,
-    /// … but whose lease was over when it was returned: the client stood still behind its last look
-    /// at the clock.
+    /// … but whose lease was over when it was returned: the client stood still behind its last look at the clock.
     born_over,
     /// Acquisitions that ended because someone else held the resource.
     contended,

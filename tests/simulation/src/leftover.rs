@@ -14,7 +14,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(1500);
 const NEXT_LOOK: Duration = Duration::from_millis(500);
 
 impl Link {
-    /// The first release of a token was submitted: from here on its keys have to go, on all nodes.
+    /// Expects the keys of a token to go on all nodes, after its first release was submitted.
     pub(crate) fn expect_gone(&self, release: &Arc<Operation>) {
         if self.heeds(release) {
             for peer in self.peers.get().into_iter().flatten() {
@@ -23,7 +23,7 @@ impl Link {
         }
     }
 
-    /// The same on this node alone.
+    /// Expects the keys of a token to go on this node alone, after its first release was submitted.
     pub(crate) fn expect_gone_here(&self, release: &Arc<Operation>) {
         if self.heeds(release)
             && let Some(me) = self.myself()
@@ -74,7 +74,7 @@ impl Link {
         }
     }
 
-    /// Whether something that was submitted may not have been served yet.
+    /// True if something that was submitted may not have been served yet.
     fn is_busy(&self) -> bool {
         !self.is_connected() || !self.drained()
     }

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use redlock_simulation::{Coverage, Profile, Report, run};
 
-/// How many failing seeds are told before it gives up.
+/// The number of failing seeds after which the program stops.
 const MOST_FAILURES: usize = 10;
 
 /// The number of seeds after which the program reports its progress.

@@ -1,4 +1,4 @@
-//! How long messages take, and what becomes of those whose connection breaks.
+//! Delays of messages, and the fate of messages whose connection breaks.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::random::Random;
 
-/// What the network does to messages.
+/// The delays and losses of messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Weather {
-    /// How many of 10 000 messages take [`slow`](Self::slow).
+    /// The number of 10 000 messages that take [`slow`](Self::slow).
     pub slow_chance: u64,
     /// The longest that a slow message takes, in ms.
     pub slow: u64,
@@ -53,7 +53,7 @@ impl Network {
         self.lock().weather = weather;
     }
 
-    /// How long the next message takes.
+    /// Returns how long the next message takes.
     pub fn delay(&self) -> Duration {
         let mut state = self.lock();
         let weather = state.weather;
@@ -64,7 +64,7 @@ impl Network {
         }
     }
 
-    /// How many of `count` messages that are under way on a connection that breaks still arrive,
+    /// Returns how many of `count` messages that are under way on a connection that breaks still arrive,
     /// and how much later. The first ones do: a connection delivers in order.
     pub fn rest_of(&self, count: usize) -> (usize, Duration) {
         let mut state = self.lock();
@@ -82,7 +82,7 @@ impl Network {
         self.lock().random.chance(times)
     }
 
-    /// A random time of `least` to `most` ms.
+    /// Returns a random time of `least` to `most` ms.
     pub fn between(&self, least: u64, most: u64) -> Duration {
         self.lock().random.millis(least, most)
     }

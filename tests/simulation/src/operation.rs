@@ -1,4 +1,4 @@
-//! What a call is about, for the rules: its action, its keys and its holder.
+//! The action, the keys and the holder of a call, for the rules.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Operation {
     token: Option<OwnerToken>,
 }
 
-/// What a call wants.
+/// The action of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// A lock.
@@ -45,7 +45,7 @@ pub enum Want {
     },
     /// The keys gone.
     Release {
-        /// For how long they may live.
+        /// The time for which the keys may live.
         ttl: Duration,
     },
     /// To know something, or to have something noted.
@@ -101,7 +101,7 @@ impl Operation {
         })
     }
 
-    /// The release of `keys` by `token`.
+    /// Returns the release of `keys` by `token`.
     pub fn release(keys: Resource, token: &OwnerToken, ttl: Duration) -> Arc<Self> {
         let calls = Calls::of(&Request::new(keys), b"");
         Self::read(calls.release(token, ttl, true), None)
@@ -113,22 +113,22 @@ impl Operation {
         submissions.is_some_and(|(one, other)| std::ptr::eq(one.call(), other.call()))
     }
 
-    /// What it wants.
+    /// Returns what it wants.
     pub fn want(&self) -> Want {
         self.want
     }
 
-    /// The keys of the lock.
+    /// Returns the keys of the lock.
     pub fn keys(&self) -> &Resource {
         &self.keys
     }
 
-    /// The keys of the fencing counters.
+    /// Returns the keys of the fencing counters.
     pub fn counters(&self) -> Option<&Resource> {
         self.counters.as_ref()
     }
 
-    /// The owner token.
+    /// Returns the owner token.
     ///
     /// # Panics
     /// For a question.
@@ -138,12 +138,12 @@ impl Operation {
             .expect("what takes, keeps or undoes something has a token")
     }
 
-    /// Whether it takes one of several permits.
+    /// True if it takes one of several permits.
     pub fn is_of_permits(&self) -> bool {
         self.call.script.name == "acquire-permit"
     }
 
-    /// The number of the permit that `vote` grants.
+    /// Returns the number of the permit that `vote` grants.
     pub fn taken(&self, vote: &Vote) -> Option<u16> {
         let Vote::Granted { choice, .. } = vote else {
             return None;
@@ -157,7 +157,7 @@ impl Operation {
         std::str::from_utf8(digits).ok()?.parse().ok()
     }
 
-    /// Whether it reads or writes; none for another kind of lock, and for what is asked of any.
+    /// Returns whether it reads or writes, or `None` for other locks and for calls about any kind.
     pub fn sharing(&self) -> Option<Kind> {
         let name = self.call.script.name;
         let kind = if name.ends_with("-read") || self.call.keys().len() == 2 {
@@ -169,7 +169,7 @@ impl Operation {
     }
 }
 
-/// Whether readers and writers have this kind of lock.
+/// True if readers and writers have this kind of lock.
 pub(crate) fn is_shared(kind: Kind) -> bool {
     matches!(kind, Kind::Read | Kind::Write)
 }
@@ -179,7 +179,7 @@ fn is_of_sharing(call: &Call) -> bool {
     name.ends_with("-read") || matches!(name, "acquire-write" | "release-shared")
 }
 
-/// The keys beside the key of a lock with readers and writers: the readers, the intent, the turn.
+/// Returns the keys beside the key of a lock with readers and writers: the readers, the intent, the turn.
 pub(crate) fn beside(keys: &Resource) -> [Vec<u8>; 3] {
     let key = keys.names().next().unwrap_or_default();
     ["readers", "intent", "turn"].map(|kind| {

@@ -1,4 +1,4 @@
-//! What a seed stands for: which world, how many of everything, and what goes wrong.
+//! The world of a seed: its settings, its sizes, and its faults.
 
 use std::time::Duration;
 
@@ -9,33 +9,31 @@ use crate::network::Weather;
 use crate::random::Random;
 use crate::world::Pauses;
 
-/// How long an attempt waits for answers. No profile sets another time.
+/// The time that an attempt waits for answers, in all profiles.
 pub const DEFAULT_NODE_TIMEOUT: Duration = redlock_core::Settings::DEFAULT_NODE_TIMEOUT;
 
-/// What may go wrong in a run, and hence what has to hold.
+/// The kind of faults in a run, which decides the rules that must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// Nothing fails. Messages arrive within a millisecond, clients do not stand still.
     Calm,
-    /// Messages are slow or lost, connections break, nodes hang and restart with their data,
-    /// clients stand still, wall clocks are off and jump. All clocks run apart as far as the drift
-    /// allows.
+    /// Messages are slow or lost, connections break, nodes hang and restart with their data, clients stand still,
+    /// wall clocks are off and jump. All clocks run apart as far as the drift allows.
     Faulty,
-    /// The same, and nodes restart without their data, or with older data, under the restart check.
+    /// As [`Faulty`](Self::Faulty). In addition, nodes restart without their data or with older data, under the
+    /// restart check.
     Forgetful,
-    /// The same as [`Faulty`](Self::Faulty), and clocks run at any speed, nodes' clocks are
-    /// stepped, and locks are deleted by hand. No timed lock can exclude other holders then, but
-    /// fencing tokens have to be in order.
+    /// As [`Faulty`](Self::Faulty). In addition, clocks run at any speed, nodes' clocks are stepped, and locks are
+    /// deleted by hand. No timed lock can exclude other holders then, but fencing tokens have to be in order.
     Wild,
-    /// The same as [`Faulty`](Self::Faulty), and the clocks of a minority of the nodes, or of all of
+    /// As [`Faulty`](Self::Faulty). In addition, the clocks of a minority of the nodes, or of all of
     /// them, are a day wrong. When everybody is done they are mended, and hours pass, so that idle
     /// counters expire; then everybody comes again. All want fencing tokens.
     Misset,
-    /// The same as [`Faulty`](Self::Faulty), and the locks have several permits.
+    /// As [`Faulty`](Self::Faulty), but the locks have several permits.
     Permits,
-    /// The same as [`Faulty`](Self::Faulty) or, in half of the runs, as [`Forgetful`](Self::Forgetful), and
-    /// most requests read or write: readers share a lock, a writer excludes them, and both exclude plain
-    /// locks.
+    /// As [`Faulty`](Self::Faulty) or, in half of the runs, as [`Forgetful`](Self::Forgetful). In addition, most
+    /// requests read or write: readers share a lock, a writer excludes them, and both exclude plain locks.
     Sharing,
 }
 
@@ -61,7 +59,7 @@ impl Profile {
         }
     }
 
-    /// By its name on a command line.
+    /// Returns the profile with a name of the command line.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -69,34 +67,34 @@ impl Profile {
     }
 }
 
-/// What the checker may rely on.
+/// The facts that the checker may rely on.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// How many nodes are configured.
+    /// The number of configured nodes.
     pub nodes: usize,
     /// Leases exclude each other.
     pub exclusion: bool,
-    /// How many permits a lock has; none: it is a plain one.
+    /// The number of permits of a lock, or `None` for a plain lock.
     pub permits: Option<u16>,
     /// Keys of released locks go away.
     pub leftovers: bool,
     /// Requests read and write.
     pub sharing: bool,
-    /// For how long callers of one process may hand a lock over to each other.
+    /// The longest time for which callers of one process may hand a lock over to each other.
     pub handover_time: Duration,
-    /// How far a fencing token may be ahead of the time, if the nodes' clocks are right.
+    /// The most by which a fencing token may be ahead of the time, if the nodes' clocks are right.
     pub most_ahead: Option<Duration>,
 }
 
 impl Rules {
-    /// For how long callers of one process may have a lock one after another if an acquisition takes `trip`.
+    /// Returns for how long callers of one process may have a lock one after another if an acquisition takes `trip`.
     pub(crate) fn longest_streak(&self, trip: Duration) -> Duration {
         let holders = self.permits.unwrap_or(1).min(8);
         (self.handover_time * holders.into()).max(trip * 8)
     }
 }
 
-/// How many of everything, and how often what fails.
+/// The sizes of the world, and the rates of its faults.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// See [`Profile`].
@@ -111,21 +109,21 @@ pub struct Settings {
     pub calls: u64,
     /// Names to lock.
     pub names: u64,
-    /// How many permits each of them has; none: they are plain locks.
+    /// The number of permits of each lock, or `None` for plain locks.
     pub permits: Option<u16>,
-    /// How long things go wrong.
+    /// The time during which faults occur.
     pub span: Duration,
     /// Faults in that time.
     pub faults: u64,
     /// Locks that are deleted by hand in that time, beyond the faults.
     pub deletions: u64,
-    /// What the network does to messages.
+    /// The faults of the network.
     pub weather: Weather,
-    /// How often clients stand still.
+    /// The rate at which clients pause.
     pub pauses: Pauses,
-    /// How far a clock's rate may be off, in parts of a million.
+    /// The largest error of a clock's rate, in parts of a million.
     pub rate: i64,
-    /// How far wall clocks are off, in µs.
+    /// The errors of wall clocks, in µs.
     pub wall_error: i64,
     /// The longest ttl.
     pub max_ttl: Duration,
@@ -133,7 +131,7 @@ pub struct Settings {
     pub fencing: u64,
     /// Operations in flight that a node takes.
     pub most_in_flight: usize,
-    /// What is done about nodes that may have forgotten locks.
+    /// The policy for nodes that may have forgotten locks.
     pub restart_check: RestartCheck,
     /// Nodes restart without their data, or with older data.
     pub forgets: bool,
@@ -141,39 +139,39 @@ pub struct Settings {
     pub trusts_disks: bool,
     /// Nodes that stay down after all faults are over; a minority.
     pub dead: usize,
-    /// What the callers of one process do to each other.
+    /// The way in which callers of one process meet.
     pub crowd: Crowd,
-    /// What nodes tell those who wait.
+    /// The reports of nodes to waiting callers.
     pub reports: Reports,
     /// Nodes whose clocks are wrong, from the first one on.
     pub misset: usize,
-    /// By how much, in µs.
+    /// The size of each step, in µs.
     pub misset_by: i64,
 }
 
-/// How callers of one process meet.
+/// The callers of one process, and how they compete.
 #[derive(Clone, Copy, Debug)]
 pub struct Crowd {
     /// Requests in 10 000 that are all alike, ask for the first name, and are held briefly.
     pub alike: u64,
     /// Their ttl.
     pub ttl: Duration,
-    /// For how long they may hand a lock over to each other.
+    /// The longest time for which they may hand a lock over to each other.
     pub handover_time: Duration,
-    /// How many of them may stand in one line.
+    /// The most callers in one line.
     pub most_waiters: u32,
-    /// How often one of them is not polled for a while, in chances out of 10 000 at each poll.
+    /// The chance, out of 10 000 at each poll, that a caller is not polled for a while.
     pub stalls: u64,
 }
 
-/// How nodes report to those who wait, on a connection of its own.
+/// The reports of nodes to waiting callers, over a separate connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Reports {
-    /// How many of 10 000 reports are lost.
+    /// The number of 10 000 reports that are lost.
     pub lost: u64,
-    /// How many of 10 000 say that the lock is free when it is not.
+    /// The number of 10 000 reports that falsely call the lock free.
     pub wrong: u64,
-    /// How much later they may arrive than other messages, in ms.
+    /// The longest extra delay of reports, in ms.
     pub late: u64,
 }
 
@@ -281,7 +279,7 @@ impl Settings {
         }
     }
 
-    /// What has to hold under these settings.
+    /// Returns what has to hold under these settings.
     pub fn rules(&self) -> Rules {
         let is_wild = self.profile == Profile::Wild;
         Rules {
@@ -298,14 +296,14 @@ impl Settings {
         }
     }
 
-    /// How far a right clock of a node is off at most, in µs.
+    /// Returns how far a right clock of a node is off at most, in µs.
     pub fn error_of_nodes(&self) -> i64 {
         self.wall_error / 3
     }
 }
 
 impl Settings {
-    /// What the clients are set to.
+    /// Returns what the clients are set to.
     pub fn of_client(&self) -> redlock_core::Settings {
         redlock_core::Settings::default()
             .handover_time(self.crowd.handover_time)
@@ -313,7 +311,7 @@ impl Settings {
     }
 }
 
-/// How many permits each lock has: more than two, so that the checker tells the release of one from that of
+/// Returns how many permits each lock has: more than two, so that the checker tells the release of one from that of
 /// all others.
 fn permits(profile: Profile, random: &mut Random) -> Option<u16> {
     match profile {
@@ -322,7 +320,7 @@ fn permits(profile: Profile, random: &mut Random) -> Option<u16> {
     }
 }
 
-/// Whether nodes restart without their data.
+/// True if nodes restart without their data.
 fn forgets(profile: Profile, random: &mut Random) -> bool {
     match profile {
         Profile::Sharing => random.below(2) == 0,

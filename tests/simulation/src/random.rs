@@ -23,7 +23,7 @@ impl Random {
         Self(self.next())
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -32,13 +32,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not zero.
+    /// Returns a number below `bound`, which is not zero.
     pub const fn below(&mut self, bound: u64) -> u64 {
         // The modulo's bias does not matter to a test.
         self.next() % bound
     }
 
-    /// An index into something of `length`, which is not zero.
+    /// Returns an index into something of `length`, which is not zero.
     pub fn index(&mut self, length: usize) -> usize {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
@@ -53,17 +53,17 @@ impl Random {
         choices[self.index(choices.len())]
     }
 
-    /// A number in `[least, most]`.
+    /// Returns a number in `[least, most]`.
     pub fn between(&mut self, least: i64, most: i64) -> i64 {
         least.saturating_add_unsigned(self.below(most.abs_diff(least).saturating_add(1)))
     }
 
-    /// A time in `[least, most]` µs.
+    /// Returns a time in `[least, most]` µs.
     pub const fn micros(&mut self, least: u64, most: u64) -> Duration {
         Duration::from_micros(least + self.below(most - least + 1))
     }
 
-    /// A time in `[least, most]` ms, to the µs.
+    /// Returns a time in `[least, most]` ms, to the µs.
     pub const fn millis(&mut self, least: u64, most: u64) -> Duration {
         self.micros(least * 1000, most * 1000)
     }

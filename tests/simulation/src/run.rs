@@ -1,4 +1,4 @@
-//! One run: a seed in, what happened out.
+//! One run, from a seed to a report.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,19 +25,19 @@ use crate::world::{Pauses, World};
 /// bounds together are below this.
 const WORKS_UNTIL: Duration = Duration::from_secs(300);
 
-/// How long the nodes may take to be opened for the first time.
+/// The longest time until the nodes are opened for the first time.
 const BOOTS_WITHIN: Duration = Duration::from_secs(60);
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What was simulated.
+    /// The settings that were simulated.
     pub settings: Settings,
     /// The rules that were broken, the first time for each.
     pub violations: Vec<Violation>,
-    /// What it went through.
+    /// The counts of events.
     pub coverage: Coverage,
-    /// The same for two runs only where the same happened at the same times.
+    /// A hash of the history: equal only for runs with equal events at equal times.
     pub digest: u64,
     /// A line for all that happened, where it was traced.
     pub trace: Vec<String>,

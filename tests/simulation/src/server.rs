@@ -17,18 +17,18 @@ use crate::clock::SkewedClock;
 use crate::history::{History, Served};
 use crate::world::ProcessId;
 
-/// What a server that crashed finds on its disk.
+/// The data that a crashed server finds on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
     /// Everything that it had answered.
     Whole,
-    /// What it had at the last [`Server::save`].
+    /// The data of the last [`Server::save`].
     Older,
     /// Nothing.
     Empty,
 }
 
-/// What a node answers to a check.
+/// The answer of a node to a check.
 pub struct Marked {
     /// The marker, after the write where there was one.
     pub marker: Option<Vec<u8>>,
@@ -39,14 +39,14 @@ pub struct Marked {
 /// A client that is told what becomes of some keys.
 struct Lookout {
     keys: Resource,
-    /// How long they were to be there yet when it was last told, by the node's clock.
+    /// The remaining time of the keys in the last report, by the node's clock.
     told: Option<Moment>,
     listener: Box<dyn Listener>,
 }
 
 /// Takes what a client is told.
 pub(crate) trait Listener: Send {
-    /// Whether the client wants to hear more.
+    /// True if the client wants to hear more.
     fn is_wanted(&self) -> bool;
     /// Tells it what the server sees.
     fn tell(&self, key_report: KeyReport);
@@ -59,7 +59,7 @@ const FOREVER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 pub struct Server {
     /// Its seat among the nodes.
     pub seat: usize,
-    /// What its keys expire by.
+    /// The clock by which the keys expire.
     pub clock: Arc<SkewedClock>,
     history: Arc<History>,
     state: Mutex<State>,
@@ -100,7 +100,7 @@ pub(crate) const ERRORS: [&str; 7] = [
 const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
 impl Server {
-    /// An empty server that is up.
+    /// Returns an empty server that is up.
     pub fn new(seat: usize, clock: Arc<SkewedClock>, history: &Arc<History>) -> Arc<Self> {
         let memory = MemoryNode::new(format!("n{seat}"), Arc::clone(&clock) as _);
         Arc::new(Self {
@@ -124,22 +124,22 @@ impl Server {
         self.state.lock()
     }
 
-    /// The store, to look into.
+    /// Returns the store, to look into.
     pub fn memory(&self) -> MemoryNode {
         self.lock().memory.clone()
     }
 
-    /// Whether it answers.
+    /// True if it answers.
     pub fn is_up(&self) -> bool {
         self.lock().is_up
     }
 
-    /// How often it was started again: a new run id each time.
+    /// Returns how often it was started again: a new run id each time.
     pub fn starts(&self) -> u64 {
         self.starts.load(Ordering::Relaxed)
     }
 
-    /// Until when it stands still; in the past where it does not.
+    /// Returns until when it stands still; in the past where it does not.
     pub fn hangs_until(&self) -> Duration {
         self.lock().hangs_until
     }
@@ -162,7 +162,7 @@ impl Server {
         state.refusing = None;
     }
 
-    /// With what `operation` is answered instead of being served.
+    /// Returns the error that answers `operation` in place of its service, if any.
     fn refusal(&self, operation: &Operation) -> Option<Answer> {
         let refusing = self.lock().refusing?;
         let is_spared =
@@ -258,7 +258,7 @@ impl Server {
         left.map(|left| now.saturating_add(left))
     }
 
-    /// Since when a permit is free that `operation` may take.
+    /// Returns since when a permit is free that `operation` may take.
     fn free_since(&self, operation: &Operation) -> Option<Duration> {
         let keys = operation.keys();
         let all = operation.is_of_permits().then(|| keys.clone())?;
@@ -298,7 +298,7 @@ impl Server {
         })
     }
 
-    /// Whether any of `keys` holds `token`, or a reader has an entry with it.
+    /// True if any of `keys` holds `token`, or a reader has an entry with it.
     pub fn holds(&self, keys: &Resource, token: &[u8]) -> bool {
         let memory = self.memory();
         let mut names = keys.names();
@@ -306,7 +306,7 @@ impl Server {
             || self.is_reader(keys, token)
     }
 
-    /// Whether all of `keys` hold `token`.
+    /// True if all of `keys` hold `token`.
     pub(crate) fn has(&self, keys: &Resource, token: &[u8]) -> bool {
         let memory = self.memory();
         let mut names = keys.names();
@@ -361,7 +361,7 @@ impl Server {
     }
 }
 
-/// For how long all keys of an extension are there; nothing for other operations.
+/// Returns for how long all keys of an extension are there; nothing for other operations.
 fn shortest(memory: &MemoryNode, operation: &Operation) -> Option<Duration> {
     if !matches!(operation.want(), Want::Extend { .. }) {
         return None;

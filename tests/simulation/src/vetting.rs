@@ -28,7 +28,7 @@ impl Link {
         }
     }
 
-    /// The server has answered.
+    /// Handles an answer of the server.
     pub(crate) fn judge(&self, wire: &Arc<Wire>, marked: &Marked) {
         wire.checked();
         let Some(node_check) = &self.node_check else {
@@ -101,7 +101,7 @@ impl Link {
         }
     }
 
-    /// It does not vote. Releases are for every node.
+    /// The node may not vote. It still serves releases.
     fn hold(&self, wire: &Arc<Wire>) {
         self.open(wire, Gate::Holding);
     }

@@ -1,4 +1,4 @@
-//! One connection: what is under way on it, in order, in both directions.
+//! One connection, with the messages in flight on it, in order, in both directions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use redlock_core::restart_check::MarkerWrite;
 
 use crate::server::Marked;
 
-/// What a client sends.
+/// A message from a client.
 pub(crate) enum Request {
     Operation(Arc<Operation>),
     /// The restart check's question for the node's time and marker, and perhaps a marker to write.
     Check(Option<MarkerWrite>),
 }
 
-/// What a server sends back, in the order of the requests.
+/// A message from a server. Answers have the order of the requests.
 pub(crate) enum Response {
     Answer(Answer),
     Marked(Marked),
@@ -43,11 +43,11 @@ struct Queues {
     /// When the last of each arrives: the next one is not earlier.
     at_server: Duration,
     at_client: Duration,
-    /// What is still under way to the server arrives no earlier.
+    /// The earliest time at which messages in flight reach the server.
     held_until: Duration,
     /// When the last check was sent, on the client's clock.
     asked: Option<Moment>,
-    /// How many checks were sent, and how many were answered.
+    /// The number of checks that were sent, and of those that were answered.
     checks: u64,
     checked: u64,
 }
@@ -71,13 +71,13 @@ impl Wire {
         queues.checks += 1;
     }
 
-    /// The last check was answered.
+    /// Records that the last check was answered.
     pub(crate) fn checked(&self) {
         let mut queues = self.lock();
         queues.checked = queues.checks;
     }
 
-    /// How many checks were sent; `None` if the answer to the last one is not there yet.
+    /// Returns how many checks were sent; `None` if the answer to the last one is not there yet.
     pub(crate) fn checks(&self) -> Option<u64> {
         let queues = self.lock();
         (queues.checks == queues.checked).then_some(queues.checks)
@@ -97,7 +97,7 @@ impl Wire {
         queues.at_server
     }
 
-    /// The same for a response.
+    /// Puts a response on its way, and returns the time of its arrival unless the connection breaks.
     pub(crate) fn respond(&self, response: Response, at: Duration) -> Duration {
         let mut queues = self.lock();
         queues.at_client = queues.at_client.max(at);
@@ -105,7 +105,7 @@ impl Wire {
         queues.at_client
     }
 
-    /// The next request; none where it was lost.
+    /// Returns the next request, or `None` if it was lost.
     pub(crate) fn next_request(&self) -> Option<Request> {
         self.lock().to_server.pop_front()
     }
@@ -119,7 +119,7 @@ impl Wire {
         self.lock().held_until
     }
 
-    /// The client goes on without this connection. From some point on what is under way is lost;
+    /// Abandons this connection on the client's side. From some point on what is under way is lost;
     /// what is not may come later.
     pub(crate) fn give_up(&self, now: Duration, network: &Network) {
         self.is_given_up.store(true, Ordering::Relaxed);

@@ -21,7 +21,7 @@ async fn reads_with_a_permit() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", moode = "read")]
+#[redlock(resource = "a", kinnd = "read")]
 async fn misspelt() -> Result<(), LockError> {
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How long a released key takes to reach the process that waits for it.
+//! The time from a release to the next grant, when another process waits.
 
 use std::time::Duration;
 

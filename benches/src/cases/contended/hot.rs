@@ -1,4 +1,4 @@
-//! Tasks that take a key in turns, as fast as they can.
+//! Tasks that acquire and release one key as fast as they can.
 
 use std::time::Duration;
 
@@ -27,9 +27,8 @@ pub(super) const TWO_PROCESSES: Scene = Scene {
     ..ONE_PROCESS
 };
 
-/// With this retry delay `rslock` hands the key on about as often as with any, and has nearly its
-/// shortest waits. With a longer one it makes more acquisitions, as one task keeps the key while the
-/// others sleep.
+/// With this retry delay `rslock` hands the key on about as often as with any, and has nearly its shortest waits.
+/// With a longer one it makes more acquisitions, as one task keeps the key while the others sleep.
 const ENTRANTS: [Entrant; 5] = Entrant::all(Duration::from_millis(20));
 
 /// One key, 64 tasks of this process, all contenders side by side.

@@ -1,4 +1,4 @@
-//! One key that many want.
+//! One key for which many callers compete.
 
 mod hand_over;
 mod hot;
@@ -47,8 +47,7 @@ struct Entrant {
 const DEFAULT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
 impl Entrant {
-    /// All, with a retry delay that serves those well which poll, and `rslock` with its default as
-    /// well.
+    /// All, with a retry delay that serves those well which poll, and `rslock` with its default as well.
     const fn all(retry_delay: Duration) -> [Self; 5] {
         [
             Self::new(Kind::Ours, retry_delay),
@@ -76,8 +75,7 @@ impl Entrant {
 const OURS: usize = 0;
 const RSLOCK: usize = 1;
 
-/// Every entrant's turns in a case, side by side; what went wrong and all figures are in the report
-/// then.
+/// Every entrant's turns in a case, side by side; what went wrong and all figures are in the report then.
 fn measure(
     plan: &Plan,
     scene: &Scene,

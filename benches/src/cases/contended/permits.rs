@@ -1,4 +1,4 @@
-//! What each process gets of a few permits that the tasks of several want.
+//! The share of each process in a few permits for which several processes compete.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What the worst of four processes gets of one key that all want, each with a crowd of its own, by
-//! what the best one gets.
+//! The fairness among four processes, each with many callers for one key: the turns of the worst
+//! process divided by those of the best one.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which retry delay serves `rslock` best: no peer should lose for want of a setting.
+//! The best retry delay for `rslock`, so that it does not lose for lack of a setting.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A writer among readers that never all leave.
+//! A writer among readers, of which some always hold the lock.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Lock and release beside other systems.
+//! Lock and release, compared with other systems.
 
 mod tables;
 

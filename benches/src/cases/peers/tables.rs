@@ -1,4 +1,4 @@
-//! The tables: what each system promises, what it costs, and its ratios to ours.
+//! The tables: the promises of each system, its costs, and its ratios to this library.
 
 use crate::peers::{Outcome, PROMISES, System};
 use crate::report::{Named, Report};

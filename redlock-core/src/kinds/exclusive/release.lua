@@ -2,9 +2,9 @@
 -- serves users who may not run MGET.
 --   KEYS  the locks that `take_each.lua` takes, then the locks to release
 --   ARGV  the token of all keys, or one token for each key
--- Returns 1 if all keys are deleted. Otherwise each key has an answer: 1 deleted, 0 another holder's, -1 missing or not
--- a string. Returns the list of all answers if `each` is true, and the highest answer if not. If the user may not read
--- or delete, the answer is that error.
+-- Returns 1 if each key is acquired or deleted, as asked. Otherwise each key to release has an answer: 1 deleted, 0
+-- another holder's, -1 missing or not a string. Returns the list of all answers if `each` is true, and the highest
+-- answer if not. If the user may not read or delete, the answer is that error.
 local ours, values, denied = {}, #KEYS > taken and redis.pcall('MGET', unpack(KEYS, taken + 1)) or {}
 if values.err then values = {} end
 for i = taken + 1, #KEYS do

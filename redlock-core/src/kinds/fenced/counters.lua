@@ -9,7 +9,7 @@ if first then
   --   step    the number is at least this much above each counter
   --   least   the number is at least this; with a window, a client's time in µs
   --   ttl     the least time in ms for which the counters live
-  --   window  the largest distance in µs that `least` may have from the node's own clock
+  --   window  `least` is limited to this distance in µs before and after the node's own clock
   -- A counter counts as missing if its value is not a number, or too large for a double to count on. A counter ahead of
   -- the clock lives until the clock has passed it, because the next number would be lower otherwise. No life is
   -- shortened. Numbers are written out in full. Without a window, a counter that has the number already is left alone,

@@ -1,6 +1,6 @@
 -- Extends our entry to `till`, or makes it, if `till` is given. Then gives the key and the set the life of the reader
--- that stays longest. The first write needs no memory: a server that is out of memory refuses a script whose first
--- write may need some, but accepts such writes after it.
+-- that stays longest. The first write needs no memory, because a server that is out of memory refuses a script whose
+-- first write may need some. After another write the server accepts such a write.
 local function settle(till)
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now))
   if till then redis.call('ZADD', KEYS[2], 'GT', digits(till), ARGV[1]) end

@@ -52,7 +52,7 @@ struct SharedLock {
 /// The protocol of a reader, which shares the lock with other readers.
 pub(crate) struct Reader {
     shared: SharedLock,
-    /// True if nodes may have refused this reader, or one of its client ahead of it.
+    /// True if nodes may have refused this reader, or another one of its client that was in line before it.
     was_refused: AtomicBool,
     /// True if other refused readers of the client wait after this one. The readers' turn lasts until these readers are
     /// in too.

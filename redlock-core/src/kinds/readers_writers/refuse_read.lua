@@ -2,8 +2,8 @@
 --   ARGV  token, ttl, advice, client's name, 'last' or ''; for a fenced lock also: hint, counter's ttl, hint's window;
 --         then 'tried' if the connection's user is known to have the commands of readers
 -- 'last' means that nodes may have refused the caller, and that no other refused reader of its client waits.
--- Returns the counter's new value if the lock is granted. Otherwise returns '=' and another holder's value, 'i' and a
--- waiting writer's name, or 0 if the key is not a string.
+-- Returns the counter's new value if the lock is granted, or 1 without a counter. Otherwise returns '=' and another
+-- holder's value, 'i' and a waiting writer's name, or 0 if the key is not a string.
 local why
 local is_held = held and held ~= marker
 if is_held then

@@ -80,7 +80,7 @@ pub(crate) static RELEASE_SHARED: Script = Script::loaded(
 )
 .shaped("lock readers [ intent turn? ]", "token [ name ]");
 
-/// The member of the turn's set that marks a writer's entry after the refusals.
+/// The member of the turn's set that makes it the readers' turn. A holder refused them, or a writer got in since.
 const DUE: &[u8] = b"due";
 
 /// The longest turn of readers, in ms, while a writer waits for the lock.

@@ -91,7 +91,7 @@ pub(crate) fn remember(key: &Resource, record: &RunRecord<'_>) -> Call {
 
 /// Returns the run that a majority remembers, by the nodes' answers about its key. `period` is that of the caller's
 /// job. A failed or silent node counts as a node that remembers nothing. So does a node whose record has more time left
-/// than a run of this period can have. The node's clock was set back, or the run had a longer period.
+/// than a run of this period can have, because the node's clock was set back or the run had a longer period.
 pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<LastRun> {
     let longest = remembered_for(period);
     let holdings = answers.iter().flatten().filter_map(Vote::holding);

@@ -35,7 +35,7 @@ pub(crate) enum Goal {
     All,
     /// All seats of this set answered. Bit n is seat n.
     Seats(u64),
-    /// A majority of all nodes granted, counting only this set, or that is impossible.
+    /// A majority of all nodes granted, counting only this set, or such a majority is impossible.
     MajorityOf(u64),
     /// A seat outside of this set has voted.
     OtherThan(u64),

@@ -236,7 +236,7 @@ fn sentinel(redis: &str, rest: &str) -> Result<Sentinel, Invalid> {
     })
 }
 
-/// Shows only the servers: pools with one server are one node, whatever their users and databases.
+/// Shows only the servers, because two pools on one server are one node. Users and databases make no difference.
 impl fmt::Display for RedisAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |servers: &[Server]| {

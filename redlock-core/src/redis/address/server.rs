@@ -96,7 +96,7 @@ impl Server {
         }
     }
 
-    /// Marks the server as one of a user's own client. Only the crate's `Debug` shows if the user has set a resolver.
+    /// Marks the server as taken from a user's own client. Only the crate's `Debug` shows if the user set a resolver.
     pub(super) fn of_a_client(mut self) -> Self {
         let has_none = format!("{:?}", self.config).contains("dns_resolver: \"not set\"");
         self.opener = if has_none {

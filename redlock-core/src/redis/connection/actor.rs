@@ -61,7 +61,7 @@ pub(in crate::redis) struct Actor<'a> {
     is_busy: bool,
     error_streaks: ErrorStreaks,
     is_suspect: bool,
-    /// True if an earlier connection ended before it answered some acquisition.
+    /// True if an earlier connection ended while an acquisition was unanswered.
     has_lost: bool,
 }
 
@@ -69,7 +69,8 @@ pub(in crate::redis) struct Actor<'a> {
 pub(in crate::redis) type Replaced = Pin<Box<dyn Future<Output = NodeError> + Send>>;
 
 impl<'a> Actor<'a> {
-    /// Opens the inbox for a new connection. Sends the restart check's question first, and then owed releases.
+    /// Opens the inbox for a new connection, and sends the restart check's question. The question is sent first, then
+    /// owed releases, then all other calls.
     pub(in crate::redis) fn new(
         connected: Connected,
         inbox: &Arc<Inbox>,
@@ -117,7 +118,8 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Serves the connection until it breaks or `replaced` completes. Returns `Ok` once a dropped node is drained.
+    /// Serves the connection until it breaks or `replaced` completes. Returns `Ok` once the node was dropped and the
+    /// server has answered everything.
     pub(in crate::redis) async fn serve(mut self, mut replaced: Replaced) -> Result<(), NodeError> {
         let ended = poll_fn(|context| match self.step(context) {
             Poll::Pending => replaced.as_mut().poll(context).map(Err),

@@ -84,7 +84,8 @@ impl ServerCheck {
         (peers.restart_check() != RestartCheck::Off).then(|| peers.marker_key().into())
     }
 
-    /// Prepares the check for a connection to `run_id`. Returns the quarantine until its first answer.
+    /// Prepares the check for a connection to the server `run_id`. Returns the quarantine that lasts until the server's
+    /// first answer to the check.
     pub(super) fn begin_connection(&mut self, run_id: Option<&str>) -> NodeError {
         self.run_id = run_id.map(str::to_owned);
         self.logged.clear();
@@ -194,7 +195,7 @@ impl ServerCheck {
         Ok((Duration::from_micros(micros.unsigned_abs()), marker))
     }
 
-    /// Logs a clock that stepped, and the begin and end of a quarantine. A quarantine is logged for each connection.
+    /// Logs a clock that stepped, and the start and end of a quarantine. A new connection logs its quarantine again.
     fn log_verdict(&mut self, verdict: &Verdict) {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {

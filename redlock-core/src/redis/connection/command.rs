@@ -44,7 +44,7 @@ pub(in crate::redis) fn command(call: &Call, extras: &CallExtras, with_text: boo
     script_call(script, keys, arguments, with_text)
 }
 
-/// Builds a call of `script`, by its hash if the server remembers the script. `with_text` sends the text in any case.
+/// Builds a call of `script`, by its hash if the handshake loads the script. `with_text` sends the text in any case.
 pub(in crate::redis) fn script_call<'a>(
     script: &Script,
     keys: impl Iterator<Item = &'a [u8]> + Clone,

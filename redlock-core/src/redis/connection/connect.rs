@@ -1,4 +1,4 @@
-//! Connects to a server and makes the handshake, after which the connection may vote.
+//! Connects to a server, and makes the handshake that precedes every vote.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -23,7 +23,8 @@ const NEEDED: &str = "+set +get +del +pexpire +pttl +evalsha +eval +time";
 /// until a release leaves its key. The script fails if a command is denied that every lock needs, and names it. Its
 /// answer names denied commands that only some kinds of locks need.
 ///
-/// The tested key never exists. Its prefix is in ARGV, because a key in KEYS must be in a slot of the server.
+/// The tested key never exists. Its prefix is in ARGV, because a Cluster requires that a key in KEYS is in a slot of
+/// the server.
 static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{DENIED} \

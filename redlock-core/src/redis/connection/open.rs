@@ -64,7 +64,7 @@ async fn addresses(server: &Server, io: &IoThread) -> Result<Vec<At>, NodeError>
 ///
 /// For [`ConnectTo::First`], an attempt that fails, gives an unwanted result, or takes longer than its share of the
 /// time `within` starts the next one. The first wanted result ends the attempts. For [`ConnectTo::All`], all addresses
-/// are tried at once. After the first result, the others have one more share of the time.
+/// are tried at once. After each result, the next one has a share of the time to come.
 ///
 /// Dropping the future ends the attempts.
 pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeError>>>(

@@ -52,7 +52,7 @@ pub(super) struct CommandPipeline {
     releases: Vec<QueuedCall>,
     /// An empty list, kept to reuse its memory.
     pub(super) spare_calls: Vec<QueuedCall>,
-    /// The moment from which calls are joined; `None` if the server denies calls for several.
+    /// The moment from which calls are joined; `None` if this connection joins no calls.
     joins_from: Option<Instant>,
     /// Unanswered writes, in the order in which the server answers.
     flights: VecDeque<Flight>,
@@ -208,7 +208,7 @@ impl CommandPipeline {
     }
 
     /// Returns the replies to `count` calls, from the answer to a call for several. Fails if the server refused that
-    /// call.
+    /// call, or if its answer is invalid.
     pub(super) fn replies(&mut self, count: usize, value: Value) -> Result<Vec<Value>, NodeError> {
         let text = match value {
             Value::Int(1) => return Ok(vec![value; count]),
@@ -239,7 +239,8 @@ impl CommandPipeline {
         self.add(command, Purpose::Call(queued));
     }
 
-    /// Loads the scripts again after a `NOSCRIPT`, unless the call was sent before they were last loaded.
+    /// Loads the scripts again after a `NOSCRIPT`. Does nothing if the call was sent before the last reload, because a
+    /// `NOSCRIPT` is expected then.
     pub(super) fn load_scripts(&mut self) {
         if self.since >= self.scripts_loaded_at {
             let mut scripts = Pipeline::new();

@@ -98,9 +98,15 @@ impl NodeMetrics {
         NodeHealth {
             is_connected: figures.connected > 0,
             since: figures.since.map(ago),
-            last_error: last_error.map(|(error, at)| LastError::new(error.clone(), ago(*at))),
-            clock: (figures.clock)
-                .map(|(ahead_us, within, at)| ClockOffset::new(ahead_us, within, ago(at))),
+            last_error: last_error.map(|(error, at)| LastError {
+                error: error.clone(),
+                ago: ago(*at),
+            }),
+            clock: figures.clock.map(|(ahead_us, within, at)| ClockOffset {
+                ahead_us,
+                within,
+                ago: ago(at),
+            }),
             ..figures.health.clone()
         }
     }

@@ -122,9 +122,9 @@ impl Inbox {
 
     // Methods for the driver.
 
-    /// Opens the gate for a new connection, in `quarantine` until its check is answered. Queues owed releases first. The
-    /// gate is open already if a driver has panicked or its runtime has ended, and then it stays open. This is safe,
-    /// because calls are sent after the check's question, and no grant counts before its verdict.
+    /// Opens the gate for a new connection, in `quarantine` until its check is answered. Queues owed releases ahead of
+    /// all other calls. The gate is open already if a driver has panicked or its runtime has ended, and then it stays
+    /// open. This is safe, because calls are sent after the check's question, and no grant counts before its verdict.
     pub(super) fn open(&self, quarantine: NodeError, mend: Option<Arc<str>>) {
         let now = self.time.now();
         let mut state = self.state.lock();
@@ -297,7 +297,7 @@ impl Inbox {
         self.state.lock().connections > 1
     }
 
-    /// True if an owed release is still worth sending.
+    /// True if there is an owed release whose ttl has not passed.
     #[cfg(test)]
     pub(super) fn owes(&self, now: Instant) -> bool {
         self.state.lock().owed.iter().any(|it| it.is_due(now))
@@ -327,7 +327,7 @@ impl Node for Inbox {
         self.queue(QueuedCall::new(submission));
     }
 
-    /// True if all calls are answered, and each owed release was answered at least once.
+    /// True if all calls are answered, and each owed release was answered at least once or has passed its ttl.
     fn drained(&self) -> bool {
         let now = self.time.now();
         let state = self.state.lock();

@@ -1,4 +1,4 @@
-//! A node check fed by hand, and clients with node checks against nodes that forget.
+//! Tests of one node check, and of clients whose nodes forget.
 
 mod model;
 mod opening;
@@ -13,11 +13,10 @@ use super::*;
 use crate::env::Moment;
 
 const MAX_TTL: Duration = Duration::from_secs(10);
-/// What a checked set with [`MAX_TTL`] makes of it.
+/// The quarantine of a checked set with [`MAX_TTL`].
 const QUARANTINE: Duration = Duration::from_millis(10_700);
 
-/// A node as a check sees it, and the client's clock. Both clocks move on together unless a test
-/// moves one.
+/// A node as its check sees it, and the client's clock. Both clocks advance together, unless a test moves one.
 struct Bench {
     node_check: NodeCheck,
     run_id: Option<&'static str>,
@@ -35,7 +34,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A quarantine that another client wrote.
+/// Returns the marker of a quarantine that another client wrote.
 fn marker(run_id: &str, until: Duration) -> Vec<u8> {
     let marker = Marker {
         run_id: run_id.to_owned(),
@@ -62,7 +61,7 @@ impl Bench {
         Self::new(&peers(restart_check, 1), "a", "run1", false)
     }
 
-    /// A single node of its checked set that votes.
+    /// Returns the only node of a checked set, which votes.
     fn voting() -> Self {
         let mut bench = Self::alone(RestartCheck::Standard);
         assert_eq!(bench.settle(), Action::Vote);
@@ -97,7 +96,7 @@ impl Bench {
         })
     }
 
-    /// Checks, and writes what the check says, until it says something else.
+    /// Checks and writes, until a check asks for no write. Returns its action.
     fn settle(&mut self) -> Action {
         for _ in 0..10 {
             match self.check().action {
@@ -111,7 +110,7 @@ impl Bench {
         panic!("it writes without end: {:?}", self.read());
     }
 
-    /// The node votes, in a new epoch or in the same one.
+    /// Asserts that the node votes, in a new epoch or in the present one.
     fn votes(&mut self, is_new_epoch: bool) {
         let verdict = self.check();
         assert_eq!(
@@ -120,7 +119,7 @@ impl Bench {
         );
     }
 
-    /// The reason why the node does not vote.
+    /// Returns the reason why the node does not vote.
     fn held(&mut self) -> String {
         let action = self.settle();
         let Action::Hold { reason, .. } = action else {
@@ -129,7 +128,7 @@ impl Bench {
         reason
     }
 
-    /// The node is held for exactly as long as this, whichever marker comes first.
+    /// Asserts that the node is held for exactly this time.
     fn is_held_for(&mut self, span: Duration) {
         self.held();
         self.pass(span.saturating_sub(ms(1)));
@@ -138,7 +137,7 @@ impl Bench {
         assert_eq!(self.settle(), Action::Vote);
     }
 
-    /// `self` finds the node as `other` does.
+    /// Shows `self` the node as `other` sees it.
     fn see(&mut self, other: &Self) {
         self.run_id = other.run_id;
         self.marker.clone_from(&other.marker);
@@ -149,7 +148,7 @@ impl Bench {
         Marker::parse(self.marker.as_deref().unwrap()).unwrap()
     }
 
-    /// Why the marker was written, and for how much longer it keeps the node from voting.
+    /// Returns the marker's cause, and the rest of its quarantine.
     fn written(&self) -> (String, Duration) {
         let text = String::from_utf8(self.marker.clone().unwrap()).unwrap();
         let until = ms(text.split(' ').nth(1).unwrap().parse().unwrap());
@@ -161,14 +160,14 @@ impl Bench {
     }
 }
 
-/// Three nodes of one client.
+/// Returns three nodes of one client.
 fn three(restart_check: RestartCheck) -> [Bench; 3] {
     let peers = peers(restart_check, 3);
     [("a", "run-a"), ("b", "run-b"), ("c", "run-c")]
         .map(|(name, run_id)| Bench::new(&peers, name, run_id, false))
 }
 
-/// The same, once they vote.
+/// Returns three nodes of one client, which vote.
 fn three_voting() -> [Bench; 3] {
     let mut nodes = three(RestartCheck::Standard);
     assert_eq!(settle_all(&mut nodes), [const { Action::Vote }; 3]);
@@ -181,7 +180,7 @@ fn pass(nodes: &mut [Bench; 3], span: Duration) {
     }
 }
 
-/// Looks at all of them in turn, as often as it takes to open a new set. The result is what is said last.
+/// Settles all nodes in turn, as often as a new set needs until it is open. Returns the last actions.
 fn settle_all(nodes: &mut [Bench; 3]) -> [Action; 3] {
     for _ in 0..2 {
         for node in &mut *nodes {
@@ -264,7 +263,7 @@ fn trusting_the_aof_a_restart_is_none_but_a_missing_marker_is() {
     assert!(a.check().is_new_epoch);
     a.held();
     let since = a.read().since;
-    // A quarantine outlives a restart that kept it.
+    // A quarantine continues after a restart that kept the marker.
     a.run_id = Some("run4");
     a.held();
     assert_eq!(a.read().since, since);
@@ -279,7 +278,7 @@ fn two_connected_nodes_of_one_process_are_one_too_many() {
         a.check();
         let reason = b.try_check().unwrap_err();
         assert!(reason.starts_with("`b` is the same server as `a`"));
-        // Only of those that are connected: a server may move from one address to the other.
+        // Only connected nodes count, because a server may move from one address to the other.
         a.node_check.unreachable();
         b.check();
     }
@@ -294,7 +293,7 @@ fn without_a_run_id_any_marker_is_ours() {
     assert_eq!(a.read().run_id, Marker::UNKNOWN);
     a.marker = Some(marker("any", a.time.saturating_sub(ms(5))));
     assert_eq!(a.settle(), Action::Vote);
-    // Two servers whose run ids are unknown may be different ones.
+    // Two servers with unknown run ids may differ.
     let mut b = Bench::new(&peers, "b", "run1", false);
     b.run_id = None;
     b.check();
@@ -304,7 +303,7 @@ fn without_a_run_id_any_marker_is_ours() {
     a.held();
 }
 
-/// A client with a tenth of [`MAX_TTL`], whose node votes, and a client with the whole.
+/// Returns a client with a tenth of [`MAX_TTL`], whose node votes, and a client with all of it.
 fn short_and_long() -> [Bench; 2] {
     let [mut short, mut long] = [MAX_TTL / 10, MAX_TTL].map(|max_ttl| {
         let peers = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 1, b""));
@@ -329,7 +328,7 @@ fn a_node_votes_once_its_marker_has_the_clients_max_ttl() {
     short.restart("run2", None);
     short.is_held_for(QUARANTINE);
     assert_eq!(short.read().max_ttl, MAX_TTL);
-    // An operator's word says that no lock is held, however long it may live.
+    // An operator's word says that no lock is held, so the longer `max_ttl` no longer counts.
     short.marker = Some(IDLE.into());
     assert_eq!(short.settle(), Action::Vote);
     assert_eq!(short.read().max_ttl, MAX_TTL / 10);

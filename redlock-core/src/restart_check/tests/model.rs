@@ -1,4 +1,4 @@
-//! Clients that come and go, pause between check and write, and watch nodes that forget.
+//! A model of clients that start, pause between check and write, and check nodes that forget.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ const NODES: usize = 3;
 struct Node {
     process: u32,
     marker: Option<Vec<u8>>,
-    /// It may have something to forget.
+    /// True if the node may have a lock to forget.
     has_voted: bool,
     forgot: Option<Duration>,
 }
@@ -17,7 +17,7 @@ struct Node {
 struct Client {
     max_ttl: Duration,
     node_checks: Vec<NodeCheck>,
-    /// What each has in hand and not sent yet.
+    /// The writes that the client has not sent yet.
     writes: Vec<Option<MarkerWrite>>,
     connected_to: Vec<Option<u32>>,
     /// The nodes whose last answer to the client had a marker of another wire format.
@@ -27,18 +27,18 @@ struct Client {
 #[derive(Clone, Debug)]
 enum Event {
     Pass(u64),
-    /// A client asks a node, or sends what it has in hand.
+    /// A client checks a node, with its pending write if it has one.
     Ask(usize, usize),
     Lose(usize, usize),
-    /// A new process in a client's place.
+    /// A new process takes a client's place.
     Boot(usize),
     Restart(usize),
-    /// With its marker, though without its newest locks.
+    /// A node restarts with its marker, but without its newest locks.
     RestartKept(usize),
     Flush(usize),
-    /// The operator says of a node that nothing it forgot is held any more.
+    /// The operator says that all locks that a node forgot are over.
     Declare(usize),
-    /// A client of another wire format marks a blank node, and has its vote.
+    /// A client of another wire format marks a blank node, and gets its vote.
     Intrude(usize),
 }
 
@@ -61,13 +61,13 @@ struct World {
     now: Duration,
     nodes: Vec<Node>,
     clients: Vec<Client>,
-    /// When a node was last given its first marker, or opened.
+    /// The time at which a node last got its first marker, or was opened.
     last_write: Duration,
     votes: usize,
 }
 
 impl Node {
-    /// True if the node's marker is not one with which the set is being opened.
+    /// True if the node has a marker other than `opening`.
     fn is_opened(&self) -> bool {
         let found = self.marker.as_deref().and_then(Marker::parse);
         found.is_some_and(|found| found.cause != OPENING)
@@ -91,8 +91,8 @@ impl World {
         }
     }
 
-    /// One node at a time may forget, and not while its set is first opened: the restart check
-    /// promises no more.
+    /// True if the restart check covers a loss of this node's memory. Only one node at a time may forget, and only once
+    /// its set is open.
     fn may_forget(&self, node: usize) -> bool {
         self.now >= self.last_write + ms(6_000)
             && self
@@ -139,7 +139,7 @@ impl World {
         let now = self.now;
         let node = &mut self.nodes[node];
         node.marker = None;
-        // What never voted has nothing to forget.
+        // A node that never voted has nothing to forget.
         if std::mem::take(&mut node.has_voted) {
             node.forgot = Some(now);
         }
@@ -230,7 +230,7 @@ proptest! {
         }
     }
 
-    /// However the processes that boot at once are interleaved, and wherever they stand still.
+    /// The processes boot at once, in any interleaving, and pause anywhere.
     #[test]
     fn a_fleet_that_boots_on_a_new_set_quarantines_nothing(
         asks in prop::collection::vec(

@@ -1,15 +1,15 @@
-//! Sets that no client used before, and sets of which an operator says that no lock is held.
+//! Tests of new sets, and of an operator's word.
 
 use super::*;
 
-/// What another client finds on the same nodes at the same time.
+/// Returns these nodes as another client sees them.
 fn beside(nodes: &[Bench; 3]) -> [Bench; 3] {
     let mut others = three(RestartCheck::Standard);
     see(&mut others, nodes);
     others
 }
 
-/// `others` find the nodes as they are.
+/// Shows `others` the nodes as they are.
 fn see(others: &mut [Bench; 3], nodes: &[Bench; 3]) {
     for (other, node) in others.iter_mut().zip(nodes) {
         other.see(node);
@@ -20,7 +20,7 @@ fn is_unsettled(action: &Action) -> bool {
     matches!(action, Action::Hold { is_settled, .. } if !is_settled)
 }
 
-/// What is to be written is.
+/// Checks the node, and does the write that the check asks for.
 fn write(bench: &mut Bench) {
     let Action::Write(write) = bench.check().action else {
         panic!("nothing is to be written");
@@ -29,7 +29,7 @@ fn write(bench: &mut Bench) {
     bench.marker = Some(write.new);
 }
 
-/// Each of the nodes is marked as being opened.
+/// Writes `opening` on each node.
 fn mark(nodes: &mut [Bench; 3]) {
     for node in &mut *nodes {
         node.check();
@@ -68,11 +68,11 @@ fn a_set_is_new_only_to_who_reaches_a_majority_of_it() {
     c.node_check.unreachable();
     let reason = a.held();
     assert!(reason.contains("until a majority of the pools is reachable"));
-    // Nothing is known of the node that comes up next.
+    // This client knows nothing about the next node.
     b.settle();
     a.settle();
     assert_eq!([b.settle(), a.settle()], [Action::Vote, Action::Vote]);
-    // The last one may have been opened, have granted and have forgotten, all unseen.
+    // The last node may have been opened, have granted and have forgotten, unseen by this client.
     c.pass(ms(10));
     c.held();
     c.assert_quarantine(LATE);
@@ -87,7 +87,7 @@ fn a_set_that_is_in_use_is_new_to_nobody_who_slept() {
     pass(&mut others, ms(60_000));
     others[1].marker = None;
     see(&mut nodes, &others);
-    // What it knows of the others is from before it slept.
+    // The client's knowledge of the other nodes is too old.
     let reason = nodes[1].held();
     assert!(reason.contains("until a majority"), "{reason}");
     let [a, b, c] = settle_all(&mut nodes);
@@ -107,7 +107,7 @@ fn a_node_that_is_marked_as_it_is_taken_for_restarted_is_opened() {
     assert_eq!(b.settle(), Action::Vote);
 }
 
-/// Three nodes that voted and came back empty, as other processes or after a flush.
+/// Returns three nodes that voted and lost their keys, by a restart or a flush.
 fn forgot(is_flushed: bool) -> [Bench; 3] {
     let mut nodes = three_voting();
     for (node, restarted) in nodes.iter_mut().zip(["run-d", "run-e", "run-f"]) {
@@ -125,7 +125,7 @@ fn a_set_that_restarted_empty_waits_for_who_saw_it_in_use() {
         node.held();
         node.assert_quarantine(RESTARTED);
     }
-    // A client that comes meanwhile waits too, and says why and until when.
+    // A new client waits too, and says why and until when.
     pass(&mut nodes, ms(2_000));
     for mut node in beside(&nodes) {
         let text = node.held();
@@ -134,7 +134,7 @@ fn a_set_that_restarted_empty_waits_for_who_saw_it_in_use() {
     }
 }
 
-/// The other did not see the set in use, and was first.
+/// Another client, which did not see the set in use, writes first.
 #[test]
 fn who_saw_a_set_in_use_waits_although_another_took_it_for_new() {
     for (is_open, is_flushed) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -148,7 +148,7 @@ fn who_saw_a_set_in_use_waits_although_another_took_it_for_new() {
         see(&mut nodes, &others);
         for node in &mut nodes {
             node.held();
-            // Nobody has voted on what is only being opened: all wait then.
+            // If the set is only being opened, no node has voted yet, so all clients wait.
             assert_eq!(node.written().1 == QUARANTINE, !is_open);
             node.is_held_for(QUARANTINE);
         }
@@ -166,7 +166,7 @@ fn an_operators_word_opens_a_set_for_everybody() {
         other.marker = Some(IDLE.into());
         assert_eq!(other.settle(), Action::Vote);
         assert_eq!(other.written(), (IDLE.to_owned(), Duration::ZERO));
-        // A client that did not see the word itself sees that it was given.
+        // A client that missed the word obeys the marker for it.
         node.see(other);
         assert_eq!(node.settle(), Action::Vote);
     }
@@ -191,7 +191,7 @@ fn an_operators_word_says_nothing_of_what_comes_after_it() {
     assert_eq!(a.settle(), Action::Vote);
     let word = a.marker.take();
     a.held();
-    // A snapshot brings the marker for it back.
+    // A snapshot brings the marker for the word back.
     a.pass(ms(1_000));
     a.restart("run2", word);
     a.held();
@@ -205,7 +205,7 @@ fn an_operators_word_opens_a_server_on_another_host_of_any_time() {
         assert_eq!(a.settle(), Action::Vote);
         a.restart("run2", Some(IDLE.into()));
         a.time += ms(7_000);
-        // Only the host itself may come back with all its data: its clock stepped.
+        // With `trust_aof` the node is on the same host, so its clock stepped.
         assert_eq!(a.settle() == Action::Vote, !trust_aof);
     }
 }
@@ -217,11 +217,11 @@ fn an_operators_word_does_not_cover_a_step_seen_with_it() {
     a.time += ms(7_000);
     let reason = a.held();
     assert!(reason.starts_with("its clock stepped"), "{reason}");
-    // Another client writes it down: it is the same word.
+    // Another client writes the marker for the word, which counts as the same word.
     let since = a.time.as_millis();
     a.marker = Some(format!("1 0 run1 {since} 10000 idle").into_bytes());
     a.held();
-    // Given once more, it is about the step too.
+    // A second word is newer than the step, so it clears the step too.
     a.marker = Some(IDLE.into());
     assert_eq!(a.settle(), Action::Vote);
 }

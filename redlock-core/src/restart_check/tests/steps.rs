@@ -1,4 +1,4 @@
-//! Clocks that step.
+//! Tests of clocks that step.
 
 use std::task::Wake as _;
 
@@ -17,7 +17,7 @@ fn a_step_ahead_is_a_quarantine_and_an_epoch() {
     a.is_held_for(QUARANTINE);
 }
 
-/// Keys live longer then, which takes no lock from its holder.
+/// Keys then live longer, so every holder keeps its lock.
 #[test]
 fn a_node_whose_clock_is_set_back_votes_on() {
     let mut a = Bench::voting();
@@ -66,7 +66,7 @@ fn what_moves_slowly_or_may_be_the_network_is_no_step() {
     a.time += ms(1_400);
     a.round_trip = ms(2_000);
     assert_eq!(a.check().action, Action::Vote, "half a round trip");
-    // A slow answer does not hide a step from the next one.
+    // A slow answer hides no step from the next answer.
     a.round_trip = Duration::ZERO;
     assert!(a.check().stepped_ms.is_some());
 }
@@ -91,7 +91,7 @@ fn a_host_that_stood_still_closes_no_node_to_anybody() {
     let mut nodes = three_voting();
     let markers = nodes.each_ref().map(|node| node.marker.clone());
     nodes[2].node_check.unreachable();
-    // The time that this host missed. The last node is not connected at first.
+    // This host missed 3 s. The last node is not connected at first.
     for node in &mut nodes {
         node.time += ms(3_000);
     }

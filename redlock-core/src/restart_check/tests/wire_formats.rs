@@ -1,11 +1,11 @@
-//! Nodes with the markers of another wire format, and the nodes next to them.
+//! Tests of nodes with markers of another wire format, and of the nodes next to them.
 
 use super::*;
 
 /// A marker of another wire format.
 const THEIRS: &[u8] = b"2 of another version";
 
-/// Gives a node their marker. The check refuses it, so the connection ends.
+/// Writes a marker of the other format on a node, whose check then refuses it.
 fn refuse(node: &mut Bench) {
     node.marker = Some(THEIRS.to_vec());
     let action = node.check().action;
@@ -13,7 +13,7 @@ fn refuse(node: &mut Bench) {
     node.node_check.unreachable();
 }
 
-/// Two nodes of three get their marker. Returns the third one.
+/// Returns three nodes. The first two have markers of the other format, and are refused.
 fn next_to_refused(restart_check: RestartCheck) -> [Bench; 3] {
     let [mut a, mut b, c] = three(restart_check);
     refuse(&mut a);
@@ -38,7 +38,7 @@ fn a_marker_of_another_wire_format_is_refused_and_stays() {
         for mut a in [Bench::voting(), Bench::alone(RestartCheck::Standard)] {
             let has_voted = a.marker.is_some();
             a.marker = Some(found.into());
-            // A step of its clock at that time changes nothing.
+            // A step of the clock in the same answer changes nothing.
             a.time += ms(700);
             for is_new_epoch in [has_voted, false] {
                 let verdict = a.check();
@@ -50,7 +50,7 @@ fn a_marker_of_another_wire_format_is_refused_and_stays() {
                 assert!(reason.contains(&formats) && reason.contains("`redlock:marker`"));
                 a.node_check.unreachable();
             }
-            // Those processes may have locks that the node forgets here.
+            // Clients of the other format may have locks that the node forgets here.
             a.marker = None;
             a.held();
             assert_eq!(a.written().1, QUARANTINE);
@@ -68,7 +68,7 @@ fn a_node_next_to_their_markers_is_left_alone() {
             let [mut a, mut b, mut c] = next_to_refused(restart_check);
             c.marker.clone_from(&found);
             assert_settled(&c.settle());
-            // A node that this client has not tried may have their marker too.
+            // An untried node may also have a marker of the other format.
             let mut first = three(restart_check);
             first[2].marker.clone_from(&found);
             first[2].held();
@@ -122,7 +122,7 @@ fn a_new_set_next_to_their_markers_is_held_while_young() {
     c.votes(false);
 }
 
-/// Returns a marker with which another client opens the set at this time.
+/// Returns the marker of a client that opens the set now.
 fn opened(node: &Bench, cause: &'static str) -> Vec<u8> {
     let marker = Marker {
         run_id: node.run_id.unwrap().into(),

@@ -1,7 +1,8 @@
 //! Tells a waiting caller that a lock has become free, and an observer that it may have changed.
 
-use std::future::{pending, poll_fn};
+use std::future::{Future as _, pending, poll_fn};
 use std::mem;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -45,6 +46,10 @@ struct WatchState {
     holders: Vec<OwnerId>,
     /// The seats whose last report says how the keys are.
     seeing: u64,
+    /// The seats whose last report says that a key is held.
+    held: u64,
+    /// The seats that have reported anything, also that they cannot tell.
+    told: u64,
     /// The seats that have reported since [`QuorumWatch::until_reported`] last completed.
     reported: u64,
     /// The seats whose keys have changed since their first report.
@@ -61,6 +66,12 @@ impl WatchState {
         let mut moments: Vec<Moment> = counted.filter_map(|(_, from)| *from).collect();
         moments.sort_unstable();
         moments.get(majority(self.free_from.len()) - 1).copied()
+    }
+
+    /// True if no majority of the nodes says that the keys are held, and none says that they are free.
+    fn is_unsure(&self, counted: u64) -> bool {
+        let free = self.seeing & !self.held & counted;
+        !self.is_enough(self.held & counted) && !self.is_enough(free)
     }
 
     /// Records the process that a majority of the seats names as the holder.
@@ -95,6 +106,11 @@ impl ReportSink for Reports {
     ) -> Option<Waker> {
         let now = self.clock.now();
         let mut state = self.state.lock();
+        state.told |= bit(seat);
+        state.held &= !bit(seat);
+        if matches!(key_report, KeyReport::Held(_)) {
+            state.held |= bit(seat);
+        }
         if key_report == KeyReport::Unknown {
             state.seeing &= !bit(seat);
         } else {
@@ -149,8 +165,12 @@ impl Reports {
     async fn other_vote(&self, counted: u64) {
         match &self.refusal {
             Some(refusal) if refusal.tally().pending() > 0 => {
-                refusal.set_goal(Goal::OtherThan(counted));
-                refusal.decided().await;
+                let decided = poll_fn(|context| {
+                    // Other watches of the same caller replace the goal.
+                    refusal.set_goal(Goal::OtherThan(counted));
+                    pin!(refusal.decided()).poll(context)
+                });
+                decided.await;
             }
             _ => pending().await,
         }
@@ -192,6 +212,8 @@ impl QuorumWatch {
                 values: vec![None; nodes.len()].into(),
                 holders: Vec::new(),
                 seeing: 0,
+                held: 0,
+                told: 0,
                 reported: 0,
                 changed: 0,
                 waiting: None,
@@ -292,6 +314,26 @@ impl QuorumWatch {
     pub(crate) async fn until_changed(&self) {
         let is_moved = |state: &mut WatchState| state.is_enough(state.changed);
         self.reports.until(is_moved).await;
+    }
+
+    /// Completes when no majority of the nodes says that the keys are held, and none says that they are free.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub(crate) async fn until_unsure(&self) {
+        let counted = self.reports.counted();
+        self.reports.until(|state| state.is_unsure(counted)).await;
+    }
+
+    /// Completes when a majority of the nodes has reported, and the reports are of no use to a caller.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub(crate) async fn until_blind(&self) {
+        self.reports
+            .until(|state| state.is_enough(state.told))
+            .await;
+        self.until_unsure().await;
     }
 
     /// True if fewer nodes than a majority would tell of a change now. A node that once refused to

@@ -6,6 +6,8 @@ use std::task::Context;
 use super::*;
 use crate::MemoryNode;
 use crate::env::tests::{StillClock, still_clock};
+use crate::kinds::any_kind;
+use crate::node::{Holding, Vote, VoteSink as _};
 use crate::waiting::tests::{MS, TTL, Woken};
 
 struct Scene {
@@ -33,9 +35,13 @@ impl Scene {
         scene
     }
 
-    fn watch(&self) -> QuorumWatch {
+    fn node_set(&self) -> NodeSet {
         let nodes = self.nodes.iter().map(|node| Arc::new(node.clone()) as _);
-        QuorumWatch::begin(&self.clock, &nodes.collect(), &Resource::all(["r", "s"]))
+        nodes.collect()
+    }
+
+    fn watch(&self) -> QuorumWatch {
+        QuorumWatch::begin(&self.clock, &self.node_set(), &Resource::all(["r", "s"]))
     }
 
     /// Has a client hold `r` on the first `seats` nodes.
@@ -250,4 +256,26 @@ fn a_node_that_is_cut_off_tells_nothing_until_it_is_back() {
     assert!(watch.is_blind() && !is_ready(watch.until_reported()));
     scene.nodes[0].restore();
     assert!(is_ready(watch.until_reported()) && !watch.is_blind());
+}
+
+/// Each permit of a caller has a watch, and all of them wait for the votes of one attempt.
+#[test]
+fn a_late_vote_counts_in_every_watch_of_a_caller() {
+    let scene = Scene::silent(5);
+    let keys = Resource::from("r");
+    let refusal = Round::new(5, any_kind::peek(&keys), Goal::Majority);
+    let vote = |seat| refusal.vote(seat, Vote::Held(Holding::default()));
+    (0..3).for_each(vote);
+    let nodes = scene.node_set();
+    let watches = [0, 1].map(|_| {
+        let refusal = Some(Arc::clone(&refusal));
+        QuorumWatch::after_attempt(&scene.clock, &nodes, &keys, refusal)
+    });
+    let mut waiting = pin!(any_free(&watches));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    vote(3);
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    (1..4).for_each(|seat| say(&watches[1], seat, KeyReport::Free));
+    assert!(waiting.as_mut().poll(&mut context).is_ready());
 }

@@ -3,7 +3,7 @@
 
 use super::blind::patient;
 use super::*;
-use crate::error::NodeOutcome;
+use crate::error::{NodeOutcome, TooLate};
 
 /// Waits `limit`, and never tries again by itself before that.
 fn short(limit: Duration) -> Request {
@@ -130,4 +130,33 @@ fn a_caller_that_gives_up_before_any_answer_blames_no_node() {
         );
         assert_eq!(told.to_string(), text);
     }
+}
+
+/// The first caller is polled only once its grants are too late. The next one has asked by then.
+#[test]
+fn a_late_refusal_replaces_no_answer_to_a_later_attempt() {
+    let scene = Scene::new();
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let mut head = scene.waits(&patient().ttl(SECOND));
+    let mut next = scene.waits(&patient());
+    let mut waits = scene.waits(&short(MS * 1060));
+    scene.serve();
+    scene.clock.advance(MS * 250);
+    for _ in 0..2 {
+        assert!(is_waiting(&mut next) && is_waiting(&mut waits));
+        scene.serve();
+    }
+    scene.clock.advance(MS * 760);
+    assert!(is_waiting(&mut head));
+    assert_eq!(contended(refused(&mut waits)).attempts, 0);
+}
+
+#[test]
+fn a_caller_in_line_is_told_that_votes_came_too_late() {
+    let told = Unavailable {
+        attempts: 0,
+        too_late: Some(TooLate::Validity(Duration::ZERO)),
+        ..Unavailable::in_one_attempt(0, Vec::new(), MS)
+    };
+    assert!(told.to_string().contains("raise the ttl"), "{told}");
 }

@@ -16,8 +16,8 @@ fn held_by(scene: &Scene, pid: u32) {
 }
 
 /// Returns a caller that waits until another process releases the lock. This process had the lock after a process 1, and
-/// before a process 2, which has it now.
-fn waits_behind_two(scene: &Scene) -> Acquiring {
+/// before a process 2, which has it now. Its own attempt took `took`.
+fn waits_behind_two(scene: &Scene, took: Duration) -> Acquiring {
     held_by(scene, 1);
     let mut first = scene.waits(&patient());
     scene.free_elsewhere();
@@ -28,7 +28,7 @@ fn waits_behind_two(scene: &Scene) -> Acquiring {
         scene.serve();
         assert!(is_waiting(&mut second));
     }
-    scene.clock.advance(GRANT);
+    scene.clock.advance(took);
     scene.nodes.iter().for_each(MemoryNode::restore);
     drop(acquired(&mut second));
     held_by(scene, 2);
@@ -38,7 +38,7 @@ fn waits_behind_two(scene: &Scene) -> Acquiring {
 #[test]
 fn a_process_lets_one_that_was_served_longer_ago_go_first() {
     let scene = Scene::new();
-    let mut waits = waits_behind_two(&scene);
+    let mut waits = waits_behind_two(&scene, GRANT);
     scene.free_elsewhere();
     assert!(is_waiting(&mut waits));
     held_by(&scene, 1);
@@ -51,7 +51,7 @@ fn a_process_lets_one_that_was_served_longer_ago_go_first() {
 #[test]
 fn a_process_asks_after_a_grant_time_if_no_other_comes() {
     let scene = Scene::new();
-    let mut waits = waits_behind_two(&scene);
+    let mut waits = waits_behind_two(&scene, GRANT);
     scene.free_elsewhere();
     assert!(is_waiting(&mut waits));
     scene.clock.advance(GRANT.saturating_sub(MS));
@@ -63,12 +63,23 @@ fn a_process_asks_after_a_grant_time_if_no_other_comes() {
 #[test]
 fn a_holder_seen_during_a_pause_counts_as_served() {
     let scene = Scene::new();
-    let mut waits = waits_behind_two(&scene);
+    let mut waits = waits_behind_two(&scene, GRANT);
     // The caller asks again because its pause is over, and not because the lock is free.
     held_by(&scene, 1);
     held_by(&scene, 2);
     scene.clock.advance(SECOND * 3);
     assert!(is_waiting(&mut waits));
     scene.free_elsewhere();
+    acquired(&mut waits);
+}
+
+/// A caller whose future is polled late cannot tell this from slow nodes.
+#[test]
+fn a_process_polled_late_waits_as_for_the_slowest_nodes() {
+    let scene = Scene::new();
+    let mut waits = waits_behind_two(&scene, SECOND * 3);
+    scene.free_elsewhere();
+    assert!(is_waiting(&mut waits));
+    scene.clock.advance(Settings::DEFAULT_NODE_TIMEOUT);
     acquired(&mut waits);
 }

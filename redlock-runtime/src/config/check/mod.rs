@@ -1,9 +1,10 @@
-//! The checks of a start, in the order in which they are made. Each adds to the problems, so that one error has all.
+//! The checks of a start, in their order. Each check adds its problems, so one error has all of them.
 //!
-//! * `values.rs`: the settings, the pools and the defaults by themselves.
-//! * `overrides.rs`: the function that each `[sites."…"]` is for.
-//! * `sites.rs`: pools and values of the annotated functions, as the configuration makes them.
-//! * `servers.rs`, once the nodes are started: which servers a lock may rely on, and what they allow.
+//! * `values.rs` checks the settings, the pools and the defaults, without functions and servers.
+//! * `overrides.rs` finds the function of each `[sites."…"]`.
+//! * `sites.rs` checks the pools and parameters of annotated functions, under the configuration.
+//! * `servers.rs` runs after the nodes have started. It checks that locks may rely on the servers, and that their ACLs
+//!   suffice.
 
 mod overrides;
 mod servers;
@@ -20,11 +21,11 @@ pub(crate) use servers::{check_logins, check_servers};
 pub(crate) use values::CONFIRMING;
 pub(super) use values::{A_POOL, no_pools};
 
-/// A configuration that has passed all checks that need no server.
+/// A configuration that has passed all checks before the nodes start.
 pub(crate) struct CheckedConfig {
     pub(crate) config: Config,
     pub(crate) addresses: BTreeMap<String, PoolAddress>,
-    /// The functions that are checked: all of the program, or those that are overridden.
+    /// The checked functions: all of the program, or those with an override.
     sites: Vec<&'static Site>,
 }
 

@@ -1,4 +1,4 @@
-//! The overrides of the configuration, matched with the program's functions.
+//! Finds the function of each override.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::error::{Problem, ProblemKind};
 use crate::site::{Site, sites};
 use crate::text::did_you_mean;
 
-/// Returns the function of each override. An override that fits none, or several, is a problem.
+/// Returns the functions with an override. Adds a problem for each override that fits no function, or several.
 pub(super) fn match_overrides(config: &Config, problems: &mut Vec<Problem>) -> Vec<&'static Site> {
     let by_name = by_name(&sites());
     let mut overridden = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn match_overrides(config: &Config, problems: &mut Vec<Problem>) -> V
     overridden
 }
 
-/// Refuses functions that have one name: the configuration, logs and metrics cannot tell them apart.
+/// Refuses functions with equal names, because the configuration, logs and metrics cannot tell them apart.
 pub(super) fn check_names(sites: &[&'static Site], problems: &mut Vec<Problem>) {
     for (name, sites) in by_name(sites) {
         if sites.len() > 1 {
@@ -50,7 +50,7 @@ fn by_name(sites: &[&'static Site]) -> BTreeMap<&'static str, Vec<&'static Site>
     by_name
 }
 
-/// Lists sites that need names, and says how to name them. An attribute that a macro repeats is one place.
+/// Lists functions with equal names, and says how to name them. Functions that one macro makes have one place.
 fn listed(sites: &[&Site]) -> String {
     let mut listed: Vec<_> = sites.iter().map(ToString::to_string).collect();
     listed.dedup();

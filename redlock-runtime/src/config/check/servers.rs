@@ -1,4 +1,4 @@
-//! The servers of the started nodes: whether locks may rely on them, and what their ACLs allow.
+//! Checks the servers of the started nodes: their fitness for locks, and their ACLs.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::values::same_node;
 use crate::error::{InitError, Problem, ProblemKind};
 use crate::text::shown_text;
 
-/// Refuses servers that a lock cannot rely on, two pools on one Cluster, and functions that the servers do not allow.
+/// Refuses unfit servers, two pools on one Cluster, and functions whose commands the ACLs forbid.
 pub(crate) fn check_servers(
     checked: &CheckedConfig,
     servers: &[Arc<RedisNode>],
@@ -32,8 +32,9 @@ pub(crate) fn check_servers(
     Problem::none_of(problems, InitError)
 }
 
-/// Refuses the start if the default pools are no majority without those that refuse the login or the database, or
-/// have a certificate that is not trusted: no lock could ever be acquired. For a minority the log has a warning.
+/// Refuses the start if too many default pools deny the login. Pools deny it if they refuse the login or the database,
+/// or if their certificate is not trusted. Without a majority of the other pools no lock could be acquired. For a
+/// minority, the log has a warning.
 pub(crate) fn check_logins(checked: &CheckedConfig, nodes: &NodeSet) -> Result<(), InitError> {
     let denied = nodes.iter().filter_map(|node| {
         let (name, mut reason) = (node.name(), abstains(&**node, NodeErrorKind::Denied)?);
@@ -48,7 +49,7 @@ pub(crate) fn check_logins(checked: &CheckedConfig, nodes: &NodeSet) -> Result<(
         return Ok(());
     }
     let text = format!(
-        "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; mend \
+        "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; correct \
          the URLs (a password without a user: redis://:password@host), the servers' ACLs or databases, or the \
          certificates (`tls_ca` names who issued them)",
         denied.len(),
@@ -59,7 +60,7 @@ pub(crate) fn check_logins(checked: &CheckedConfig, nodes: &NodeSet) -> Result<(
     Err(InitError(vec![problem]))
 }
 
-/// Returns why the node abstains, if it does so for a reason of this kind.
+/// Returns why the node abstains, if the reason is of this kind.
 fn abstains(node: &dyn Node, kind: NodeErrorKind) -> Option<String> {
     match node.status() {
         NodeStatus::Abstaining(reason) if reason.kind() == kind => Some(reason.to_string()),
@@ -67,8 +68,8 @@ fn abstains(node: &dyn Node, kind: NodeErrorKind) -> Option<String> {
     }
 }
 
-/// Refuses each function whose kind of lock no majority of its pools allows. Every connection tries the commands
-/// that all locks need; some kinds need more. If a minority lacks them, the log has a warning.
+/// Refuses each function whose kind of lock needs commands that too many of its pools forbid. Each connection tries the
+/// commands that all locks need, but some kinds need more. If only a minority lacks them, the log has a warning.
 fn check_permissions(
     checked: &CheckedConfig,
     servers: &[Arc<RedisNode>],

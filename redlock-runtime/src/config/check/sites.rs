@@ -1,4 +1,4 @@
-//! The annotated functions of the program, with the values that the configuration gives them.
+//! Checks annotated functions, with the parameters that the configuration gives them.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl CheckedConfig {
             if let Some(names) = own.and_then(|own| own.pools.as_ref()) {
                 self.config.check_pool_names(names, &mut refuse);
             }
-            // By the literal, the guard's type has a fencing token.
+            // With the literal `fencing = true`, the type of the guard has a fencing token.
             let is_unfenced = own.is_some_and(|own| own.options.fencing == Some(false));
             if is_unfenced && site.options.fencing == Some(true) {
                 refuse(Problem::invalid(
@@ -42,7 +42,7 @@ impl CheckedConfig {
         }
     }
 
-    /// Checks the other functions of the program.
+    /// Checks all functions of the program.
     pub(super) fn check_sites(&self, problems: &mut Vec<Problem>) {
         check_names(&self.sites, problems);
         self.warn_of_short_times("defaults", self.config.defaults);
@@ -71,19 +71,19 @@ impl CheckedConfig {
         self.warn_of_split_templates();
     }
 
-    /// Returns the part of the configuration that is for `site` alone.
+    /// Returns the override of `site`, if there is one.
     pub(crate) fn override_of(&self, site: &Site) -> Option<&SiteConfig> {
         self.config.sites.get(site.name())
     }
 
-    /// Returns the values of `site` that are known before a call.
+    /// Returns the parameters of `site` that are known before a call.
     pub(super) fn options_of(&self, site: &Site) -> LockOptions {
         let own = self.override_of(site);
         let own = own.map_or(LockOptions::NONE, |own| own.options);
         own.above(site.options).above(self.config.defaults)
     }
 
-    /// Returns the names of the pools that `site` locks on, sorted.
+    /// Returns the sorted names of the pools on which `site` locks.
     pub(super) fn pools_of(&self, site: &Site) -> Vec<String> {
         let own = self.override_of(site).and_then(|own| own.pools.clone());
         let defaults = || self.config.default_pools.clone();
@@ -95,15 +95,15 @@ impl CheckedConfig {
         names
     }
 
-    /// Checks the values that a call of `site` will have, if they are known before the call.
+    /// Checks the parameters of `site` that are known before a call.
     fn check_values(&self, site: &Site) -> Result<(), Invalid> {
         let mut options = self.options_of(site);
         let has_own_ttl = self
             .override_of(site)
             .is_some_and(|own| own.options.ttl.is_some());
         if site.parameters_at_call().contains(&"ttl") && !has_own_ttl {
-            // Only the call knows the ttl. A value that is refused with the longest ttl is refused with
-            // any, except for `max_hold` and `once_per`, which have to be above the ttl.
+            // Only the call knows the ttl. Assume the longest ttl, because a value that is invalid with it is invalid
+            // with every ttl. Leave out `max_hold` and `once_per`, which have to be above the ttl.
             let longest = u64::try_from(self.config.max_ttl.as_millis()).unwrap_or(u64::MAX);
             options.ttl = Some(Duration::from_millis(longest));
             options.max_hold = None;
@@ -120,8 +120,8 @@ impl CheckedConfig {
         request.check()
     }
 
-    /// Warns of times that were probably meant as seconds. A node may take its `node_timeout` to answer: a call gives it
-    /// at most a quarter of the ttl, and a `wait` has to leave time for another attempt.
+    /// Warns of times that were probably meant as seconds. A node may take its `node_timeout` to answer. A call waits
+    /// at most a quarter of the ttl for it, and a `wait` has to leave time for another attempt.
     fn warn_of_short_times(&self, of: impl Display, options: LockOptions) {
         let warn = |name, time: Duration, times: u32| {
             if time < self.config.node_timeout.saturating_mul(times) {
@@ -145,7 +145,7 @@ impl CheckedConfig {
         }
     }
 
-    /// Warns of two functions that lock the same template, but on different pools: they do not exclude each other.
+    /// Warns of functions that lock one template on different pools, because they do not exclude each other.
     fn warn_of_split_templates(&self) {
         for (index, one) in self.sites.iter().enumerate() {
             let template = one.resource_template();

@@ -1,4 +1,4 @@
-//! The settings, pools and defaults of a configuration by themselves.
+//! Checks the settings, pools and defaults, without functions and servers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,15 +13,14 @@ use crate::error::{Problem, ProblemKind};
 use crate::parameters::check_ttl;
 use crate::text::{ShownName, did_you_mean};
 
-/// In bytes. Every error and log line about a node has the name.
+/// The longest name of a pool, in bytes. Each error and log line about a node shows the name.
 const LONGEST_POOL_NAME: usize = 64;
 
-/// The part of a shutdown's deadline that is kept for the nodes, however long bodies take to end.
+/// The part of a shutdown's deadline that is kept for the nodes, even if bodies end late.
 pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 
 impl Config {
-    /// Checks everything that needs neither network nor functions. Returns the address of each pool that has a valid
-    /// one.
+    /// Checks everything that needs neither network nor functions. Returns the valid addresses of pools.
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) -> BTreeMap<String, PoolAddress> {
         if self.pools.is_empty() {
             problems.push(no_pools());
@@ -32,11 +31,11 @@ impl Config {
             problems.push(problem.at(self.place(key)));
         });
         self.check_default_pools(problems);
-        // Time for cancelled bodies to end, and then for the nodes to confirm.
+        // Cancelled bodies need time to end, and then the nodes to confirm.
         let least = self.shutdown_grace.saturating_add(CONFIRMING * 2);
         if self.shutdown_deadline < least {
             let text = format!(
-                "`deadline` in `[shutdown]`: {} is not 400 ms or more behind the end of `grace`, {}",
+                "`deadline` in `[shutdown]`: {} is too short; it has to be at least 400 ms longer than `grace`, {}",
                 Brief(self.shutdown_deadline),
                 Brief(self.shutdown_grace),
             );
@@ -47,7 +46,7 @@ impl Config {
         addresses
     }
 
-    /// Returns where a source sets `key`, or where the key's table begins; `None` if code sets it.
+    /// Returns the place at which a source sets `key`, or begins its table; `None` for code.
     pub(crate) fn place(&self, key: &KeyPath) -> Option<String> {
         let place = self.places.get(key);
         let place = place.or_else(|| self.places.get(&key.sibling("")));
@@ -73,7 +72,7 @@ impl Config {
                 Some(Ok(address)) => address,
                 Some(Err(invalid)) => {
                     let text = invalid.to_string();
-                    // The text names each key that it is about, besides the URL.
+                    // The text names its key, unless its key is the URL.
                     let is_about = |key: &&&'static str| text.contains(&format!("`{key}`"));
                     let key = PoolConfig::KEYS.iter().find(is_about).unwrap_or(&"url");
                     let place = self.place(&KeyPath::new("pools", name, key));
@@ -87,7 +86,7 @@ impl Config {
                 }
                 None => {
                     let text = format!(
-                        "there is no `url` for the pool `{shown}`; write it, set it by its variable, or mend the name{}",
+                        "there is no `url` for the pool `{shown}`; write it, set it by its variable, or correct the name{}",
                         did_you_mean(name, with_url.iter().copied()),
                     );
                     refuse(Problem::new(ProblemKind::UnknownPool, text).at(place));
@@ -142,7 +141,7 @@ impl Config {
         }
     }
 
-    /// Refuses a list without a pool, and names that are unknown or there twice. The macro checks strings only, and no
+    /// Refuses an empty list, unknown names, and names that occur twice. The macro checks only literals, and not
     /// constants.
     pub(crate) fn check_pool_names(
         &self,
@@ -170,8 +169,7 @@ impl Config {
         }
     }
 
-    /// Checks the values of a lock that sets none. Refuses parameters that would change the meaning of every lock of
-    /// the service.
+    /// Checks the defaults of all locks. Refuses parameters that would change the meaning of every lock of the service.
     fn check_defaults(&self, problems: &mut Vec<Problem>) {
         let mut refuse = |key, why: &str| {
             let place = self.place(&KeyPath::new("defaults", "", key));
@@ -203,7 +201,7 @@ impl Config {
     }
 }
 
-/// The right form of a pool, at the end of an error.
+/// The end of an error that shows the right form of a pool.
 pub(in crate::config) const A_POOL: &str =
     "; write `[pools.a]`, and below it `url = \"redis://host:6379\"`";
 
@@ -215,7 +213,7 @@ pub(in crate::config) fn no_pools() -> Problem {
     Problem::new(ProblemKind::NoPools, text)
 }
 
-/// Returns the problem of two pools that are one node, and so would vote twice.
+/// Returns the problem of two pools that are one node, which would vote twice.
 pub(super) fn same_node(one: &str, other: &str, server: impl fmt::Display) -> Problem {
     let text = format!(
         "the pools `{}` and `{}` are one server, {server}; each pool has to be an independent \

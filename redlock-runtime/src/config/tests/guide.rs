@@ -1,10 +1,10 @@
-//! The keys in the guide's table.
+//! Tests of the keys in the guide's table.
 
 use std::collections::BTreeSet;
 
 use super::super::keys::{CONFIG_FILE, has_names, sections, variable};
 
-/// Returns the keys of the guide's table; the name of a pool or a site is not part of it.
+/// Returns the keys of the guide's table, without names of pools and sites.
 fn documented() -> BTreeSet<(String, String)> {
     let page = include_str!("../../../guide/reference/configuration.md");
     let table = page

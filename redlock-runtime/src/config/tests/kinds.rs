@@ -1,4 +1,4 @@
-//! The kind, the place and the pools of each problem.
+//! Tests of the kind, the place and the pools of each problem.
 
 use std::sync::Arc;
 
@@ -148,6 +148,6 @@ fn a_denied_login_of_an_own_node_shows_no_url() {
     let node: Arc<dyn Node> = Arc::new(Denied);
     let refused = check_logins(&checked, &[node].into()).unwrap_err();
     let text = refused.to_string();
-    let shown = "a: wrong password for (a URL, which is not shown); mend";
+    let shown = "a: wrong password for (a URL, which is not shown); correct the URLs";
     assert!(text.contains(shown), "{text}");
 }

@@ -13,7 +13,7 @@ use crate::site::Site;
 
 pub(crate) use node_figures::{LatencyRecorder, sample_nodes};
 
-/// The recorder's name in log lines about a panic, in a drop or on the library's thread.
+/// The recorder's name in the log lines about its panics, in drops and on the library's thread.
 pub(crate) const RECORDER: &str = "a metrics recorder";
 
 /// The outcomes of calls that ask the nodes.

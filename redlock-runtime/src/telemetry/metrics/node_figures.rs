@@ -53,7 +53,10 @@ fn sample(health: &PoolHealth) {
     let name = || health.pool.clone();
     let votes = health.is_voting();
     gauge!(NODE_VOTING, "pool" => name()).set(if votes { 1.0 } else { 0.0 });
-    #[expect(clippy::cast_precision_loss, reason = "nobody holds so many")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a process holds fewer than 2^52 leases"
+    )]
     gauge!(NODE_WITHOUT_GRANT, "pool" => name()).set(health.leases_without_grant as f64);
     let node_health = &health.node_health;
     for kind in NodeErrorKind::ALL {

@@ -21,7 +21,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         to(Action::End(a), next);
     }
 
-    /// What `a` and its keys are once it is over.
+    /// Returns what `a` and its keys are once it is over.
     pub(super) fn ended(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> State<NODES, ATTEMPTS> {
         let mut next = *state;
         let attempt = &mut next.attempts[a];
@@ -69,7 +69,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         to(Action::Release(a, n), next);
     }
 
-    /// Whether the key at a node has the token of `a`.
+    /// True if the key at a node has the token of `a`.
     pub(super) fn holds_token_of(&self, column: &Column<ATTEMPTS>, a: usize) -> bool {
         let is_one_token = self.owner == Owner::EachClient;
         let is_shared = is_one_token && a < 2 && (column.is_of(0) || column.is_of(1));

@@ -37,7 +37,7 @@ pub struct Column<const ATTEMPTS: usize> {
     pub key: u8,
     /// How long the key lives.
     pub age: Age,
-    /// Whether the key was put there by a restoring.
+    /// True if the key was put there by a restoring.
     pub restored: bool,
     /// One for each attempt.
     pub cells: [Cell; ATTEMPTS],
@@ -64,7 +64,7 @@ pub struct Cell {
     pub extend: Extend,
     /// The restorings under way: a bit for each round.
     pub restores: u8,
-    /// Whether a release is under way.
+    /// True if a release is under way.
     pub release: bool,
     /// What a yes of this node is worth.
     pub standing: Standing,
@@ -136,12 +136,12 @@ pub struct Attempt {
     pub rounds: u8,
     /// The latest that was won; 0 is the acquisition.
     pub won: u8,
-    /// Whether a round is under way.
+    /// True if a round is under way.
     pub extending: bool,
-    /// Whether its first part is over, in which no key of it vanishes; kept only where the keys or
+    /// True if its first part is over, in which no key of it vanishes; kept only where the keys or
     /// the counting ask for it.
     pub is_late: bool,
-    /// Whether it ever had a lease.
+    /// True if it ever had a lease.
     pub succeeded: bool,
     /// The attempts that had had a lease when this one started. A bit for each; kept only where
     /// the promise asks for it.
@@ -184,12 +184,12 @@ pub enum Phase {
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> State<NODES, ATTEMPTS> {
-    /// The attempts that have had a lease. A bit for each.
+    /// Returns the attempts that have had a lease. A bit for each.
     pub(super) fn succeeded(&self) -> u8 {
         bits(ATTEMPTS, |a| self.attempts[a].succeeded)
     }
 
-    /// The columns with a key of attempt `a`.
+    /// Returns the columns with a key of attempt `a`.
     pub(super) fn keys_of(&mut self, a: usize) -> impl Iterator<Item = &mut Column<ATTEMPTS>> {
         self.columns
             .iter_mut()
@@ -198,7 +198,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> State<NODES, ATTEMPTS> {
 }
 
 impl<const ATTEMPTS: usize> Column<ATTEMPTS> {
-    /// Whether the key is attempt `a`'s.
+    /// True if the key is attempt `a`'s.
     pub(super) fn is_of(&self, a: usize) -> bool {
         self.key == key_of(a)
     }
@@ -209,7 +209,7 @@ impl<const ATTEMPTS: usize> Column<ATTEMPTS> {
         self.restored = false;
     }
 
-    /// Whether the node restarted, and must not vote yet.
+    /// True if the node restarted, and must not vote yet.
     pub(super) fn waits(&self) -> bool {
         let mut cells = self.cells.iter();
         cells.any(|cell| cell.awaited != Awaited::No)

@@ -168,7 +168,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         }
     }
 
-    /// Whether a grant that the client hears of now makes the node continuous.
+    /// True if a grant that the client hears of now makes the node continuous.
     fn counts_at_once(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> bool {
         match self.counting {
             Counting::Continuous | Counting::FoundOnce => !state.attempts[a].is_late,
@@ -177,7 +177,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         }
     }
 
-    /// Whether it matters what the client has heard of a key that was set late.
+    /// True if it matters what the client has heard of a key that was set late.
     pub(super) fn is_about_answers(&self) -> bool {
         match self.counting {
             Counting::EveryYes | Counting::NoStragglers => false,
@@ -185,7 +185,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         }
     }
 
-    /// What becomes of a node's standing where the answer to a `SET` is lost.
+    /// Returns what becomes of a node's standing where the answer to a `SET` is lost.
     pub(super) fn without_answer(&self, standing: Standing) -> Standing {
         match self.restoring {
             Restoring::OneAtATime => Standing::Unanswered,

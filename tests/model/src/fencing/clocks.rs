@@ -6,17 +6,17 @@ use crate::search::Take;
 use super::{Action, Clocks, Expiry, Fencing, Hints, Phase, State};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
-    /// What a right clock shows when `attempt` starts, where attempts are so far apart.
+    /// Returns what a right clock shows when `attempt` starts, where attempts are so far apart.
     pub(super) fn time(apart: u8, attempt: usize) -> u8 {
         apart * (u8::try_from(attempt).unwrap_or(0) + 1)
     }
 
-    /// The attempts that have begun. A bit for each.
+    /// Returns the attempts that have begun. A bit for each.
     pub(super) fn begun(state: &State<NODES, ATTEMPTS>) -> u8 {
         bits(ATTEMPTS, |a| state.attempts[a].phase != Phase::Idle)
     }
 
-    /// How far `n` raises a hint to bring it to its own clock.
+    /// Returns how far `n` raises a hint to bring it to its own clock.
     pub(super) fn shift(&self, state: &State<NODES, ATTEMPTS>, n: usize) -> u8 {
         match self.clocks {
             Clocks::Ahead { by, .. } if state.columns[n].is_ahead => by,

@@ -110,12 +110,12 @@ pub enum Phase {
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> State<NODES, ATTEMPTS> {
-    /// The attempts that hold a lease. A bit for each.
+    /// Returns the attempts that hold a lease. A bit for each.
     pub(super) fn held(&self) -> u8 {
         bits(ATTEMPTS, |a| self.attempts[a].phase == Phase::Held)
     }
 
-    /// Whether any node has granted `attempt`.
+    /// True if any node has granted `attempt`.
     pub(super) fn has_begun(&self, attempt: usize) -> bool {
         let mut columns = self.columns.iter();
         columns.any(|column| column.cells[attempt].vote != Vote::Underway)

@@ -18,7 +18,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         self.counters == Counters::LostAndGuarded || matches!(self.hints, Hints::Clock(_))
     }
 
-    /// How far `a` counts up at a node.
+    /// Returns how far `a` counts up at a node.
     fn step(&self, a: usize) -> u8 {
         match self.writer {
             _ if has(self.readers, a) => 0,
@@ -27,7 +27,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
     }
 
-    /// The token of `a`, once it has chosen its count.
+    /// Returns the token of `a`, once it has chosen its count.
     pub(super) fn token(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> u8 {
         let is_below = self.writer != Writer::AtTheCounter && !has(self.readers, a);
         state.attempts[a].count - u8::from(is_below)

@@ -16,12 +16,12 @@ const SLACK: Duration = Duration::from_micros(1);
 /// With less, pauses and the nodes' time are all of it.
 const LONG: Duration = Duration::from_millis(500);
 
-/// What the holder of a lease was told last.
+/// The last validity that the holder of a lease was told.
 pub(crate) struct Promised {
     /// On the client's clock.
     pub(crate) until: Moment,
     pub(crate) validity: Duration,
-    /// For how long its process had stood still then.
+    /// The total pause of its process at that time.
     pub(crate) paused: Duration,
     /// The epochs of the client's nodes when it got the lease.
     pub(crate) epochs: Box<[u32]>,

@@ -47,13 +47,13 @@ impl History {
 }
 
 impl LeaseRecord {
-    /// Whether the two exclude each other.
+    /// True if the two exclude each other.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         share(&self.resource, &other.resource) && self.permit == other.permit
     }
 }
 
-/// Whether they have a name in common.
+/// True if they have a name in common.
 fn share(one: &Resource, two: &Resource) -> bool {
     one.names()
         .any(|name| two.names().any(|other| name == other))

@@ -9,7 +9,7 @@ use redlock_core::quorum::majority;
 use super::{Broken, allowed};
 use crate::history::{History, Inner, Invariant, LeaseRecord, on_clock};
 
-/// For how long a lock was handed on within a process.
+/// The time for which a lock was handed over within a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chain {
     /// When the first of the holders got it.

@@ -11,10 +11,10 @@ use crate::history::{History, Inner, Invariant, on_clock};
 use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::CallId;
 
-/// How long a caller may take to be polled, and two clocks to agree.
+/// The allowance for late polls and for the difference between two clocks.
 const SLACK: Duration = Duration::from_millis(5);
 
-/// How long one whose turn comes leaves the lock to other processes.
+/// The time for which a caller whose turn comes leaves the lock to other processes.
 pub(crate) const LONGEST_BREAK: Duration = DEFAULT_NODE_TIMEOUT;
 
 /// The longest time after which a caller that has the turn and is not polled loses it: the longest

@@ -35,7 +35,7 @@ pub(crate) use starved::Wait;
 
 pub(crate) type Broken = Vec<(Invariant, String)>;
 
-/// What is added about a lease that is over.
+/// Returns what is added about a lease that is over.
 fn but(over: Option<&LeaseEnd>) -> String {
     over.map_or(String::new(), |over| format!(", but {over}"))
 }
@@ -143,7 +143,7 @@ impl History {
         number
     }
 
-    /// The rules about the line of a caller that has its lease now. Readers and writers have none.
+    /// Returns the rules about the line of a caller that has its lease now. Readers and writers have none.
     fn check_line(
         &self,
         inner: &mut Inner,
@@ -301,7 +301,7 @@ fn count(coverage: &mut Coverage, lease: &Lease, request: &Request, is_over: boo
 }
 
 impl Attempt {
-    /// How many votes came by `last` for this permit, if there is one, and how many for others.
+    /// Returns how many votes came by `last` for this permit, if there is one, and how many for others.
     fn votes_for(&self, permit: Option<u16>, last: Duration) -> (usize, u64) {
         let votes = || self.votes.iter();
         let in_time = votes().filter(|(at, granted)| *at <= last && *granted == permit);
@@ -316,13 +316,13 @@ fn are_readers(one: &LeaseRecord, other: &LeaseRecord) -> bool {
         .all(|lease| lease.handle.kind() == Kind::Read)
 }
 
-/// For how long a lock may be valid that is granted for `ttl`. The formula of the specification,
+/// Returns for how long a lock may be valid that is granted for `ttl`. The formula of the specification,
 /// written down a second time.
 fn allowed(ttl: Duration, factor: f64) -> Duration {
     Duration::from_secs_f64((ttl.as_secs_f64() * (1.0 - factor) - 0.002).max(0.0))
 }
 
-/// For how long a grant that comes behind the decision counts like those before.
+/// Returns for how long a grant that comes behind the decision counts like those before.
 fn straggling(ttl: Duration) -> Duration {
     DEFAULT_NODE_TIMEOUT.min(ttl / 4)
 }

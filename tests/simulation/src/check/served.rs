@@ -8,7 +8,7 @@ use super::Broken;
 use crate::history::{History, Invariant, Served};
 
 impl History {
-    /// What an operation may do to keys and counters.
+    /// Returns what an operation may do to keys and counters.
     pub(crate) fn check_served(served: &Served<'_>) -> Broken {
         let (operation, seat) = (served.operation, served.seat);
         let token = operation.token().as_bytes();
@@ -45,7 +45,7 @@ impl History {
     }
 }
 
-/// Whether an operation of a reader or a writer may turn `before` into `after`.
+/// True if an operation of a reader or a writer may turn `before` into `after`.
 fn may_change(served: &Served<'_>, before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
     let token = served.operation.token().as_bytes();
     let is_reading = served.operation.sharing() == Some(Kind::Read);

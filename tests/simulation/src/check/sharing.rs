@@ -23,7 +23,7 @@ impl SharedState {
         self.value() == Some(READERS_MARKER)
     }
 
-    /// The entry of `token`, if it counts.
+    /// Returns the entry of `token`, if it counts.
     fn entry(&self, token: &[u8]) -> Option<&Reader> {
         let mut readers = self.readers.iter().filter(|_| self.is_read());
         readers.find(|(reader, _)| reader == token)
@@ -31,14 +31,14 @@ impl SharedState {
 }
 
 impl Server {
-    /// Whether a reader has an entry with `token`.
+    /// True if a reader has an entry with `token`.
     pub(crate) fn is_reader(&self, keys: &Resource, token: &[u8]) -> bool {
         let [readers, ..] = beside(keys);
         let readers = self.memory().entries(&readers);
         readers.iter().any(|(reader, _)| reader == token)
     }
 
-    /// What there is of readers and writers, if the profile has any.
+    /// Returns what there is of readers and writers, if the profile has any.
     pub(crate) fn shared(&self, rules: &Rules, operation: &Operation) -> Option<SharedState> {
         let keys = operation.keys();
         let key = keys.names().next().filter(|_| keys.names().len() == 1)?;
@@ -55,7 +55,7 @@ impl Server {
 }
 
 impl Served<'_> {
-    /// Whether the node has an entry of `token`.
+    /// True if the node has an entry of `token`.
     pub(crate) fn is_reading(&self, token: &[u8]) -> bool {
         let shared = self.shared.as_ref();
         shared.is_some_and(|[_, after]| after.entry(token).is_some())

@@ -10,7 +10,8 @@ use super::Broken;
 use crate::history::{History, Inner, Invariant, LeaseRecord, Served, is_granted};
 use crate::world::{CallId, ProcessId};
 
-/// The time in which a caller comes for a permit that is free: half of the time for which a node keeps it for the caller.
+/// The time in which a caller comes for a permit that is free: half of the time for which a node keeps it for the
+/// caller.
 const AT_HAND: Duration = Duration::from_millis(50);
 
 /// The unbroken wait of a caller that asks the nodes for a permit.
@@ -35,8 +36,8 @@ struct Passed {
 }
 
 impl Passed {
-    /// Counts a lease that was got `now`. A streak may last for `longest`. `attempts` says when those of the process began,
-    /// up to the one that won: a release in a streak lets the next attempt go ahead, however late it begins.
+    /// Counts a lease that was got `now`. A streak may last for `longest`. `attempts` says when those of the process
+    /// began, up to the one that won: a release in a streak lets the next attempt go ahead, however late it begins.
     fn count(&mut self, attempts: &[Duration], now: Duration, longest: Duration) {
         let later = attempts.iter().filter(|began| **began > self.spent);
         if self.streaks == 0 || later.count() > 1 {
@@ -82,8 +83,8 @@ impl History {
         }
     }
 
-    /// Lease `new` passes over each caller of another process that waited when its attempt began, unless a permit was left
-    /// for that caller.
+    /// Lease `new` passes over each caller of another process that waited when its attempt began, unless a permit was
+    /// left for that caller.
     ///
     /// A node lets a process go ahead of a caller that waits there until it has served the process once since. So each
     /// streak of one process uses up a node of the majority that refused the caller.
@@ -137,7 +138,7 @@ impl Inner {
         }
     }
 
-    /// The callers that wait for `resource`, each with its process.
+    /// Returns the callers that wait for `resource`, each with its process.
     fn waiting_for(&self, resource: &Resource) -> Vec<(CallId, ProcessId)> {
         let lines = self.queues.iter().filter(|(id, _)| id.1 == *resource);
         let calls = lines.flat_map(|(id, line)| line.waiting.iter().map(|call| (*call, id.0)));

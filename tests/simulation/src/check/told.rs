@@ -47,7 +47,7 @@ impl History {
 }
 
 impl Inner {
-    /// The newest attempt of another caller in the line of `call`, if it began since `call` came and was
+    /// Returns the newest attempt of another caller in the line of `call`, if it began since `call` came and was
     /// refused. `None` if nothing shows that it was refused: it may be under way, or have reached no node,
     /// so that there was nothing to release.
     fn last_refused(&self, call: CallId) -> Option<usize> {

@@ -10,7 +10,7 @@ use crate::history::{History, Inner, Invariant};
 use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::CallId;
 
-/// For how long a wake-up may not count, where attempts spoil each other; and to be polled.
+/// The time within which a woken caller must attempt. It allows for split votes and late polls.
 const LATEST: Duration = Duration::from_millis(40);
 
 impl History {

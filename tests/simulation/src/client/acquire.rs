@@ -1,4 +1,4 @@
-//! How a simulated client asks for a lock, and gives up asking.
+//! The acquisitions of a simulated client, and the ways to abandon one.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use crate::profile::{DEFAULT_NODE_TIMEOUT, Profile};
 use crate::random::Random;
 use crate::world::CallId;
 
-/// What a caller does to its acquisition, beyond polling it whenever it is woken.
+/// The fate of an acquisition, apart from polls whenever it is woken.
 #[derive(Default)]
 pub(super) struct Whims {
     /// Drops the acquisition after this time, however far it has come.
@@ -90,12 +90,12 @@ impl SimulatedClient {
         request.kind(random.pick(&[read, read, read, write, write, Kind::Plain]))
     }
 
-    /// The kind of all locks.
+    /// Returns the kind of all locks.
     pub(super) fn kind(&self) -> Kind {
         self.settings.permits.map_or(Kind::Plain, Kind::Permits)
     }
 
-    /// One like most others in a crowd.
+    /// Draws a request that resembles most others in a crowd.
     fn usual_request(&self, random: &mut Random) -> Request {
         let mut request = Request::new(name(0)).ttl(self.settings.crowd.ttl);
         request = request.retry_limit(match random.below(3) {
@@ -111,7 +111,7 @@ impl SimulatedClient {
         request.fencing(is_fenced).kind(self.kind())
     }
 
-    /// How long an acquisition may take on the client's clock. One that only counts its retries
+    /// Returns how long an acquisition may take on the client's clock. One that only counts its retries
     /// counts them in line as well, where each is a pause without an attempt. Behind them it waits for
     /// what the nodes say to another caller, and may be given the turn yet.
     fn bound(request: &Request) -> Duration {
@@ -221,7 +221,7 @@ struct Acquiring<'a> {
 }
 
 impl Acquiring<'_> {
-    /// Whether the work is left alone for a while yet.
+    /// True if the work is left alone for a while yet.
     fn is_stalled(&mut self, context: &mut Context<'_>) -> bool {
         let client = self.client;
         if let Some(random) = &mut self.whims.stalls

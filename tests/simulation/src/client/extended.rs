@@ -1,4 +1,4 @@
-//! What comes of a lease's extensions, those of its renewal included.
+//! The results of a lease's extensions, including those of its renewal.
 
 use std::sync::{Arc, Weak};
 

@@ -1,4 +1,4 @@
-//! What a client does with a lease, and how it ends it.
+//! The use of a lease by a client, and the ways to end it.
 
 use std::time::Duration;
 
@@ -105,8 +105,7 @@ impl SimulatedClient {
         }
     }
 
-    /// Uses a handle whose lease is over. This has no effect, also if another client has the lock by
-    /// now.
+    /// Uses a handle whose lease is over. This has no effect, also if another client has the lock by now.
     async fn use_after_the_end(&self, left: &LeaseHandle, number: usize, random: &mut Random) {
         self.look(number);
         for _ in 0..2 {
@@ -166,7 +165,7 @@ impl SimulatedClient {
     }
 }
 
-/// The keys that the lease has on the nodes.
+/// Returns the keys that the lease has on the nodes.
 fn keys_of(lease: &LeaseHandle) -> Resource {
     let resource = lease.resource();
     let permit = lease.permit();

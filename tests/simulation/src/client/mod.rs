@@ -27,10 +27,10 @@ use crate::random::{Random, SeededEntropy};
 use crate::server::Server;
 use crate::world::{ProcessId, World};
 
-/// What a call may take beyond what it says: to be polled, and for two clocks to agree.
+/// The extra time that a call may take, for its polls and for the difference between two clocks.
 const SLACK: Duration = Duration::from_millis(5);
 
-/// How long it may take until leases are looked at behind a new epoch.
+/// The longest time until leases are checked after a new epoch begins.
 const HEARS_LATE: Duration = Duration::from_millis(100);
 
 /// See the [module](self).
@@ -50,7 +50,7 @@ pub struct SimulatedClient {
 }
 
 impl SimulatedClient {
-    /// A client of `nodes`, which lead to `servers`.
+    /// Returns a client of `nodes`, which lead to `servers`.
     pub fn new(
         id: ProcessId,
         history: &Arc<History>,
@@ -131,8 +131,7 @@ impl SimulatedClient {
         });
     }
 
-    /// Starts a task that takes every lock once, now that nothing fails any more; each within
-    /// `bound`.
+    /// Starts a task that takes every lock once, now that nothing fails any more; each within `bound`.
     pub fn probe(self: &Arc<Self>, bound: Duration) {
         let me = Arc::clone(self);
         self.start(async move {
@@ -214,7 +213,7 @@ impl SimulatedClient {
     }
 }
 
-/// How much longer a call may take if its process stood still for `stood_still`, on the common clock.
+/// Returns how much longer a call may take if its process stood still for `stood_still`, on the common clock.
 /// A client's second is never more than two seconds of that clock. A caller that stands still for
 /// longer than the node timeout may lose the turn, and has to wait for another one.
 fn grown(stood_still: Duration) -> Duration {
@@ -226,7 +225,7 @@ fn grown(stood_still: Duration) -> Duration {
         }
 }
 
-/// The name of lock `number`.
+/// Returns the name of lock `number`.
 fn name(number: u64) -> String {
     format!("lock:{number}")
 }

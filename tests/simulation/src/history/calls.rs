@@ -26,18 +26,18 @@ pub(crate) struct Call {
     pub(crate) came_at: Duration,
     /// Its place when that poll was over. From then on it stands in line, if it is not settled.
     pub(crate) entered: Option<u64>,
-    /// For how long its process had stood still when it came.
+    /// The total pause of its process when the call came.
     paused: Duration,
-    /// For how long it was not polled though it was woken.
+    /// The time for which the call was not polled although it was woken.
     pub(crate) stalled: Duration,
     stalled_until: Duration,
     /// Its attempts so far.
     pub(crate) attempts: Vec<usize>,
-    /// What its present watch was told.
+    /// The reports to its current watch.
     pub(crate) told: Told,
-    /// It waits for a permit, and was there whenever one was free.
+    /// The wait for a permit, in which the call was present whenever one was free.
     pub(crate) wait: Wait,
-    /// How many of them may be owed to reports that the lock was free.
+    /// The number of attempts that may be due to reports of a free lock.
     pub(crate) woken: u32,
     /// No time passed in its last poll.
     pub(crate) is_prompt: bool,
@@ -50,9 +50,9 @@ pub(crate) struct Line {
     pub(crate) waiting: BTreeSet<CallId>,
     /// The time of the last event which shows that the caller with the turn uses it.
     pub(crate) stirred_at: Duration,
-    /// For how long the process had stood still then.
+    /// The total pause of the process at that time.
     pub(crate) paused: Duration,
-    /// Until when callers in it are not polled, those that were since then.
+    /// The times until which callers in the process are not polled, for callers that were polled since then.
     pub(crate) stalls: Vec<Duration>,
     /// Leases that their holders have not left.
     pub(crate) held: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Line {
 }
 
 impl History {
-    /// A caller of `process` comes with `request`. Returns its number.
+    /// Records that a caller of `process` comes with `request`. Returns its number.
     pub fn came(&self, process: ProcessId, clock: &Arc<SkewedClock>, request: &Request) -> CallId {
         let (now, paused) = (self.world.now(), self.world.paused_for(process));
         let mut guard = self.lock();
@@ -107,7 +107,7 @@ impl History {
         number
     }
 
-    /// A poll of `call` that began at `began` is over.
+    /// Records the end of a poll of `call` that began at `began`.
     pub fn polled(&self, call: CallId, began: Duration) {
         let now = self.world.now();
         let mut inner = self.lock();
@@ -146,7 +146,7 @@ impl History {
         });
     }
 
-    /// Whether a call of `process` is not polled: what it has sent is cleaned up behind it later.
+    /// True if a call of `process` is not polled, so that its keys are cleaned up only later.
     pub(crate) fn is_stalled(&self, process: ProcessId) -> bool {
         let now = self.world.now();
         let inner = self.lock();
@@ -154,7 +154,7 @@ impl History {
         stalled.any(|call| call.line.0 == process && call.stalled_until > now)
     }
 
-    /// For how long `call` was not polled.
+    /// Returns for how long `call` was not polled.
     pub fn stalled_for(&self, call: CallId) -> Duration {
         self.lock().calls[call].stalled
     }
@@ -182,14 +182,14 @@ impl History {
         self.stir(&id);
     }
 
-    /// Whether anything is submitted in `work`.
+    /// True if anything is submitted in `work`.
     pub(crate) fn submits_in(&self, work: impl FnOnce()) -> bool {
         let before = self.lock().submitted;
         work();
         self.lock().submitted > before
     }
 
-    /// The future of `call` was dropped; it submitted something in the middle of that.
+    /// Records that the future of `call` was dropped, and that its drop submitted something.
     pub fn cancelled(&self, call: CallId, has_submitted: bool) {
         let mut guard = self.lock();
         let inner = &mut *guard;
@@ -212,7 +212,7 @@ impl History {
         line.paused = paused;
     }
 
-    /// Whether `call` was polled whenever it was woken, but for less than what takes a turn away.
+    /// True if `call` was polled whenever it was woken, but for less than what takes a turn away.
     pub(crate) fn is_awake(&self, inner: &Inner, call: CallId) -> bool {
         let call = &inner.calls[call];
         let process = call.line.0;
@@ -266,13 +266,13 @@ impl Inner {
         self.queues.entry(id.clone()).or_default()
     }
 
-    /// The number of the call in the order in which calls came.
+    /// Returns the number of the call in the order in which calls came.
     pub(crate) fn came(&self, call: CallId) -> u64 {
         self.calls[call].came
     }
 }
 
-/// How long it is from one common time to a later one, on a client's clock.
+/// Returns how long it is from one common time to a later one, on a client's clock.
 pub(crate) fn on_clock(clock: &SkewedClock, from: Duration, to: Duration) -> Duration {
     (clock.moment_at(to)).saturating_since(clock.moment_at(from))
 }

@@ -1,9 +1,9 @@
-//! What must never happen.
+//! The rules that hold in every run.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What must hold in every run.
+/// A rule that must hold in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Invariant {
     /// Two leases of one name were valid at once.
@@ -77,14 +77,14 @@ pub enum Invariant {
     Liveness,
 }
 
-/// One rule that was broken.
+/// A broken rule.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// Which.
+    /// The rule.
     pub invariant: Invariant,
     /// When, on the common clock.
     pub at: Duration,
-    /// What exactly.
+    /// The details.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What happened, on the common clock, and what must never happen.
+//! The history of a run on the common clock, and the rules for it.
 //!
 //! The checker knows nothing of core's decisions. It sees what every node served, what every
 //! client was told, and when; the rules are in `check.rs`.
@@ -52,11 +52,11 @@ pub(crate) struct Inner {
     lines: Vec<String>,
     digest: u64,
     next: u64,
-    /// What was submitted, in all.
+    /// The number of all submitted operations.
     submitted: u64,
 }
 
-/// One owner token: an attempt, and the lease that came of it.
+/// An attempt with its owner token, and the lease that it won.
 pub(crate) struct Attempt {
     pub(crate) process: ProcessId,
     pub(crate) token: Box<[u8]>,
@@ -76,7 +76,7 @@ pub(crate) struct Attempt {
     knows_held: u64,
     /// When they were a majority.
     pub(crate) majority_held_at: Option<Duration>,
-    /// It was refused, and so its line was told.
+    /// True if the attempt was refused, and its line was informed.
     pub(crate) is_told: bool,
     /// The times at which grants reached the client, and the permit that was granted.
     pub(crate) votes: Vec<(Duration, Option<u16>)>,
@@ -88,7 +88,8 @@ pub(crate) struct Attempt {
     pub(crate) permits: Option<Resource>,
     /// When its first release was sent.
     pub(crate) released_at: Option<Duration>,
-    /// Where it became a lease: grants that its client heard of before this are part of what it rests on.
+    /// The time by which the attempt was a lease.
+    /// The lease also depends on the grants that its client heard of before this time.
     pub(crate) made_by: Option<Duration>,
     /// The longest that a node may keep its keys without hearing of it.
     pub(crate) longest_ttl: Duration,
@@ -104,13 +105,13 @@ pub(crate) struct Extension {
     pub(crate) seats: u64,
 }
 
-/// What one node did for one attempt.
+/// The effects of one attempt at one node.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Seat {
     pub(crate) asked: u32,
     /// The place of the grant among all that happened.
     pub(crate) granted: Option<u64>,
-    /// Where its counter stood while it had our key.
+    /// The node's counter while it had the attempt's key.
     pub(crate) stands: Option<u64>,
     /// A key may stay here: what put it there came over a connection that was given up.
     pub(crate) is_excused: bool,
@@ -138,7 +139,7 @@ pub(crate) struct LeaseRecord {
     pub(crate) was_over: bool,
     pub(crate) chain: Chain,
     pub(crate) promised: Promised,
-    /// What had become of it when its holder ended it, and when that was.
+    /// The end of the lease, if it was over when its holder left, and the time when the holder left.
     pub(crate) ended: Option<LeaseEnd>,
     pub(crate) left_at: Option<Duration>,
 }
@@ -180,12 +181,12 @@ impl History {
         inner.lines.extend(line);
     }
 
-    /// A number that two runs share only if the same things happened at the same times.
+    /// Returns a number that two runs share only if the same things happened at the same times.
     pub fn digest(&self) -> u64 {
         self.lock().digest
     }
 
-    /// What was traced.
+    /// Returns what was traced.
     pub fn lines(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().lines)
     }
@@ -195,17 +196,17 @@ impl History {
         count(&mut self.lock().coverage);
     }
 
-    /// What the run went through.
+    /// Returns what the run went through.
     pub fn coverage(&self) -> Coverage {
         self.lock().coverage
     }
 
-    /// The rules that were broken, the first time for each.
+    /// Returns the rules that were broken, the first time for each.
     pub fn violations(&self) -> Vec<Violation> {
         self.lock().violations.clone()
     }
 
-    /// A rule was broken. Only the first time is kept: the rest may follow from it.
+    /// Records that a rule was broken. Only the first time is kept: the rest may follow from it.
     pub fn violated(&self, invariant: Invariant, text: String) {
         self.note(99, [invariant as u64, 0], || {
             format!("VIOLATED {invariant:?}: {text}")
@@ -225,7 +226,7 @@ impl History {
         }
     }
 
-    /// Whether keys that stay behind are looked for.
+    /// True if keys that stay behind are looked for.
     pub fn heeds_leftovers(&self) -> bool {
         self.rules.leftovers
     }
@@ -238,7 +239,7 @@ impl History {
         self.count(|coverage| coverage.broken += 1);
     }
 
-    /// A release is sent again on a new connection.
+    /// Records that a release is sent again on a new connection.
     pub fn repeated(&self, process: ProcessId, seat: usize, operation: &Operation) {
         self.note(5, [process as u64, seat as u64], || {
             let id = operation.token().short_id();
@@ -247,7 +248,7 @@ impl History {
         self.count(|coverage| coverage.owed += 1);
     }
 
-    /// A fault of the world's.
+    /// Records a fault of the world.
     pub fn fault(&self, seat: usize, text: impl FnOnce() -> String) {
         self.note(6, [seat as u64, 0], text);
     }
@@ -257,7 +258,7 @@ impl History {
         Some(inner.leases.get(lease)?.handle.clone())
     }
 
-    /// The owner token of a lease.
+    /// Returns the owner token of a lease.
     pub fn token_of(&self, lease: usize) -> Option<Box<[u8]>> {
         let inner = self.lock();
         let attempt = inner.leases.get(lease)?.attempt;
@@ -270,14 +271,14 @@ impl History {
         drop(leases);
     }
 
-    /// A node came back with older data: keys that were released may be there again.
+    /// Records that a node returned with older data, so released keys may exist again.
     pub fn excuse_all(&self, seat: usize) {
         for attempt in &mut self.lock().attempts {
             attempt.seats[seat].is_excused = true;
         }
     }
 
-    /// Whether keys of `token` may be at `seat` for a moment more, although it was released.
+    /// True if keys of `token` may be at `seat` for a moment more, although it was released.
     pub fn may_linger(&self, seat: usize, token: &[u8]) -> bool {
         let mut inner = self.lock();
         inner.known(token).is_none_or(|attempt| {
@@ -285,7 +286,7 @@ impl History {
         })
     }
 
-    /// Whether keys of `token` may stay at `seat`.
+    /// True if keys of `token` may stay at `seat`.
     pub fn is_excused(&self, seat: usize, token: &[u8]) -> bool {
         let mut inner = self.lock();
         inner
@@ -315,7 +316,7 @@ impl Inner {
         self.attempts.get_mut(number)
     }
 
-    /// The newest attempt of `process` with this short id.
+    /// Returns the newest attempt of `process` with this short id.
     pub(crate) fn attempt_named(&self, process: ProcessId, short_id: &str) -> Option<usize> {
         self.attempts
             .iter()

@@ -1,4 +1,4 @@
-//! What a client submits, a node serves, and a client is answered.
+//! Records of what clients submit, what nodes serve, and what clients are answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use redlock_core::quorum::majority;
 use super::{Attempt, Extension, History, Invariant, Seat};
 use crate::world::ProcessId;
 
-/// What a node was asked and did.
+/// An operation that a node served, and its effect.
 pub struct Served<'a> {
     /// The node.
     pub seat: usize,
@@ -19,9 +19,9 @@ pub struct Served<'a> {
     pub process: ProcessId,
     /// Its connection had been given up.
     pub is_late: bool,
-    /// What was asked.
+    /// The operation.
     pub operation: &'a Arc<Operation>,
-    /// What it answered.
+    /// The answer.
     pub answer: &'a Vote,
     /// The keys' values before and after.
     pub before: Vec<Option<Vec<u8>>>,
@@ -35,11 +35,11 @@ pub struct Served<'a> {
     pub is_shortened: bool,
     /// When the first of the permits became free that were free before; for an attempt at one of several.
     pub free_since: Option<Duration>,
-    /// What there is of readers and writers before and after.
+    /// The node's readers and writers before and after the operation.
     pub shared: Option<[SharedState; 2]>,
 }
 
-/// What a node has of the readers and writers of one lock.
+/// The readers and writers of one lock that a node has stored.
 pub struct SharedState {
     /// The value of the key, and its remaining time.
     pub key: Option<(Vec<u8>, Duration)>,
@@ -84,7 +84,7 @@ impl Attempt {
 }
 
 impl History {
-    /// A client hands an operation to a node. Whether it is the first release of its token.
+    /// Records that a client submits an operation to a node. Whether it is the first release of its token.
     pub fn submitting(&self, process: ProcessId, seat: usize, operation: &Arc<Operation>) -> bool {
         let want = operation.want();
         if matches!(want, Want::Inspect) {
@@ -161,7 +161,7 @@ impl History {
         is_first_release
     }
 
-    /// The release after which the keys that it is about, or else all permits of its attempt, have to go.
+    /// Returns the release after which the keys that it is about, or else all permits of its attempt, have to go.
     pub(crate) fn to_be_gone(&self, release: &Arc<Operation>) -> Arc<Operation> {
         let mut inner = self.lock();
         let attempt = inner.known(release.token().as_bytes());
@@ -175,7 +175,7 @@ impl History {
         }
     }
 
-    /// A node's answer reached the client that asked.
+    /// Records that a node's answer reached the client.
     pub fn answered(&self, seat: usize, operation: &Arc<Operation>, answer: &Vote) {
         let want = operation.want();
         if matches!(want, Want::Inspect) {
@@ -225,7 +225,7 @@ impl History {
         }
     }
 
-    /// The client is done with a node's answer.
+    /// Records that the client has handled a node's answer.
     pub fn heard(&self, seat: usize, operation: &Operation) {
         let now = self.world.now();
         let mut inner = self.lock();
@@ -236,7 +236,7 @@ impl History {
         }
     }
 
-    /// A node served an operation.
+    /// Records that a node served an operation.
     pub fn served(&self, served: &Served<'_>) {
         let (seat, operation, answer) = (served.seat, served.operation, served.answer);
         let want = operation.want();

@@ -1,4 +1,4 @@
-//! What nodes report to callers that wait for keys.
+//! The reports of nodes to callers that wait for keys.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{History, Inner};
 use crate::clock::SkewedClock;
 use crate::world::{CallId, ProcessId};
 
-/// What the nodes reported to one watch of a call.
+/// The reports of the nodes to one watch of a call.
 #[derive(Default)]
 pub(crate) struct Told {
     /// Goes up with each watch.
@@ -24,18 +24,18 @@ pub(crate) struct Told {
 /// A watch of a call: the call, and which of its watches it is.
 pub(crate) type Watching = (CallId, u64);
 
-/// What a node last said of keys to those who wait for them.
+/// The last report of a node about the keys of a watch.
 #[derive(Clone, Copy)]
 pub(crate) struct Report {
     pub(crate) at: Duration,
     /// When it last saw them.
     pub(crate) seen_at: Duration,
-    /// From when on they are free, on the common clock.
+    /// The common time from which on the keys are free.
     pub(crate) free_from: Option<Duration>,
 }
 
 impl History {
-    /// The call that is polled begins to watch at `seat`. Returns which of its watches it is.
+    /// Records that the polled call begins to watch at `seat`. Returns which of its watches it is.
     pub(crate) fn watches(&self, seat: usize) -> Option<Watching> {
         let call = self.world.call()?;
         let mut inner = self.lock();
@@ -49,7 +49,7 @@ impl History {
         Some((call, told.watch))
     }
 
-    /// A node reports to a client on keys that a caller waits for, in its watch `watching`.
+    /// Records a node's report to a client about the keys of the watch `watching`.
     pub(crate) fn reported(
         &self,
         (process, watching): (ProcessId, Option<Watching>),
@@ -87,7 +87,7 @@ impl History {
 }
 
 impl Report {
-    /// What is known after a report that came `at` a time, behind what was `known`.
+    /// Returns what is known after a report at the time `at`, if `known` was known before.
     fn behind(
         known: Option<Self>,
         at: Duration,

@@ -1,10 +1,9 @@
 //! A simulated connection between a client and a server: what core knows as a node.
 //!
-//! It keeps the contract of [`Node`](redlock_core::Node): first in, first out, both ways. An operation
-//! that was under way when the connection broke fails as "perhaps served". A release whose answer is
-//! missing goes first on the next connection, until its ttl has passed. Bytes of a broken connection
-//! may be lost from any point on. The others may arrive much later, behind those of the next
-//! connection.
+//! It keeps the contract of [`Node`](redlock_core::Node): first in, first out, both ways. An operation that was under
+//! way when the connection broke fails as "perhaps served". A release whose answer is missing goes first on the next
+//! connection, until its ttl has passed. Bytes of a broken connection may be lost from any point on. The others may
+//! arrive much later, behind those of the next connection.
 
 mod node;
 mod owed;
@@ -41,7 +40,7 @@ pub struct Surroundings {
     pub world: Arc<World>,
     /// The network.
     pub network: Arc<Network>,
-    /// Where it is written down.
+    /// The history that records the calls of the link.
     pub history: Arc<History>,
 }
 
@@ -81,7 +80,7 @@ impl State {
     }
 }
 
-/// What is taken.
+/// The calls that a link accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
     /// Nothing: there is no connection, or it was not checked yet. Releases are owed.
@@ -99,12 +98,12 @@ pub(crate) struct InFlight {
     since: Duration,
     /// The node's epoch when it was sent: what it grants counts in that one only.
     epoch: u32,
-    /// Until when it is owed, where it was owed before.
+    /// The time until which the release is owed, if it has been owed before.
     owed_until: Option<Duration>,
 }
 
 impl Link {
-    /// A link that is about to connect.
+    /// Returns a link that is about to connect.
     pub fn new(
         around: Surroundings,
         process: ProcessId,
@@ -185,7 +184,7 @@ impl Link {
         }
     }
 
-    /// Whether the server is up that the connection was made to.
+    /// True if the server is up that the connection was made to.
     pub(crate) fn is_connected(&self) -> bool {
         let state = self.lock();
         let mut wire = state.wire.iter();
@@ -197,7 +196,7 @@ impl Link {
         self.lock().cut_until = Duration::ZERO;
     }
 
-    /// The client learns that `wire` broke. Operations fail as "perhaps served"; releases are owed.
+    /// Tells the client that `wire` broke. Operations fail as "perhaps served"; releases are owed.
     fn give_up(&self, wire: &Arc<Wire>) {
         let in_flight = {
             let mut state = self.lock();
@@ -282,7 +281,7 @@ impl Link {
         });
     }
 
-    /// The next request on `wire` reaches the server.
+    /// Delivers the next request on `wire` to the server.
     fn arrive(&self, wire: Arc<Wire>) {
         let now = self.world().now();
         let waits_until = self.server.hangs_until().max(wire.held_until());
@@ -317,7 +316,7 @@ impl Link {
         self.lock().is_on(wire)
     }
 
-    /// The next response on `wire` reaches the client.
+    /// Delivers the next response on `wire` to the client.
     fn receive(&self, wire: &Arc<Wire>) {
         if !self.is_current(wire) {
             return;

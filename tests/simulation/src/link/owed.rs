@@ -37,7 +37,7 @@ impl Link {
         }
     }
 
-    /// A release was answered with an error: it is owed, and sent again a little later.
+    /// Queues a release that was answered with an error, to send it again a little later.
     pub(super) fn owe(&self, one: &InFlight) {
         let now = self.world().now();
         let Some(until) = one.owed_until.or(owed_until(&one.operation, now)) else {
@@ -60,7 +60,7 @@ impl Link {
     }
 }
 
-/// Until when a release is owed that could not be delivered, or whose answer got lost, at `now`.
+/// Returns until when a release is owed that could not be delivered, or whose answer got lost, at `now`.
 pub(super) fn owed_until(operation: &Operation, now: Duration) -> Option<Duration> {
     match operation.want() {
         Want::Release { ttl } => Some(now + ttl),

@@ -72,7 +72,7 @@ impl Link {
         });
     }
 
-    /// The server sends a report.
+    /// Sends a report from the server.
     fn send_report(&self, connection: u64, number: u64, key_report: KeyReport) {
         let network = &self.around.network;
         if network.happens(self.reports.lost) {
@@ -101,7 +101,7 @@ impl Link {
         kept.is_some_and(|kept| kept.watch.is_wanted()) && watches.connection == connection
     }
 
-    /// A report reaches the client.
+    /// Delivers a report to the client.
     fn hear(&self, connection: u64, number: u64, key_report: KeyReport) {
         let kept = {
             let watches = self.watches();
@@ -123,7 +123,7 @@ impl Link {
         }
     }
 
-    /// The connection for reports breaks.
+    /// Breaks the connection for reports.
     pub(crate) fn deafen(&self) {
         self.later(Duration::ZERO, Self::hear_no_more);
     }
@@ -141,7 +141,7 @@ impl Link {
     }
 }
 
-/// One that a server tells what it sees.
+/// A watcher to which a server sends reports.
 struct Told {
     link: Weak<Link>,
     connection: u64,

@@ -24,7 +24,7 @@ pub use polled::CallId;
 use crate::random::Random;
 use polled::Polled;
 
-/// What an event does.
+/// The effect of an event.
 pub type Action = Box<dyn FnOnce() + Send>;
 
 /// The number of a client, from 0.
@@ -70,12 +70,11 @@ struct Slot {
 struct Process {
     paused_until: Option<Duration>,
     paused_since: Duration,
-    /// Nothing that arrives is looked at either: the whole process stands still, and not only the
-    /// threads that poll.
+    /// Nothing that arrives is looked at either: the whole process stands still, and not only the threads that poll.
     is_deaf: bool,
     parked: Vec<usize>,
     mail: VecDeque<Action>,
-    /// What waits for the threads to run again.
+    /// The work that waits until the threads run again.
     later: Vec<Action>,
     paused_for: Duration,
     /// Threads that stand still in the middle of a poll.
@@ -120,7 +119,7 @@ enum Next {
 }
 
 impl World {
-    /// A world at time zero, of `processes` clients.
+    /// Returns a world at time zero, of `processes` clients.
     pub fn new(processes: usize, random: Random) -> Arc<Self> {
         let state = State {
             now: Duration::ZERO,
@@ -145,12 +144,12 @@ impl World {
         self.state.lock()
     }
 
-    /// The common clock.
+    /// Returns the common clock.
     pub fn now(&self) -> Duration {
         self.lock().now
     }
 
-    /// Whether the run is over: what is dropped then has no effect any more.
+    /// True if the run is over: what is dropped then has no effect any more.
     pub fn has_ended(&self) -> bool {
         self.lock().has_ended
     }
@@ -219,7 +218,7 @@ impl World {
         state.make_ready(id);
     }
 
-    /// Where background work of `process` runs.
+    /// Returns the spawner for background work of `process`.
     pub fn spawner(self: &Arc<Self>, process: ProcessId) -> Arc<dyn Spawn> {
         Arc::new(Spawner {
             world: Arc::clone(self),
@@ -227,8 +226,7 @@ impl World {
         })
     }
 
-    /// Polls a task or lets an event happen, where there is one up to `until`; otherwise moves the
-    /// clock there.
+    /// Polls a task or lets an event happen, where there is one up to `until`; otherwise moves the clock there.
     fn step(self: &Arc<Self>, until: Duration) -> bool {
         match self.next(until) {
             Next::Nothing => return false,

@@ -8,7 +8,7 @@ use super::{ProcessId, State, World};
 /// Polls inside of polls, at most: each is a thread that stands still while others run.
 const DEEPEST: usize = 6;
 
-/// How often processes stand still, in chances out of 10 000.
+/// The rates at which processes pause, in chances out of 10 000.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pauses {
     /// Before a poll.
@@ -22,7 +22,7 @@ pub struct Pauses {
 }
 
 impl State {
-    /// The tasks of `process` that waited for it go on, unless it still stands still.
+    /// Resumes the tasks of `process` that waited for the end of a pause, unless it is still paused.
     pub(super) fn unpark(&mut self, process: ProcessId) {
         let process = &mut self.processes[process];
         if process.paused_until.is_none() {
@@ -59,17 +59,17 @@ impl World {
         self.lock().pauses = pauses;
     }
 
-    /// How many pauses there were.
+    /// Returns how many pauses there were.
     pub fn pauses_taken(&self) -> u64 {
         self.lock().pauses_taken
     }
 
-    /// For how long `process` stood still, in all.
+    /// Returns the total time for which `process` has paused.
     pub fn paused_for(&self, process: ProcessId) -> Duration {
         self.lock().processes[process].paused_for
     }
 
-    /// Whether `process`, or a thread of it, stands still now.
+    /// True if `process`, or a thread of it, is paused now.
     pub fn is_paused(&self, process: ProcessId) -> bool {
         let state = self.lock();
         let process = &state.processes[process];
@@ -138,7 +138,7 @@ impl World {
         state.polled = polled;
     }
 
-    /// A thread hands an operation to a node: it may be overtaken by any other thread here.
+    /// Lets any other thread overtake a thread that submits an operation to a node.
     /// `times` as often as usual and for as long, where races are rare.
     pub fn before_submit(self: &Arc<Self>, process: ProcessId, times: u64) {
         let (began, until) = {
@@ -158,7 +158,7 @@ impl World {
         state.unpark(process);
     }
 
-    /// A thread reads the clock: it may stand still here, with its whole process.
+    /// Lets a thread that reads the clock pause here, with its whole process.
     pub(crate) fn at_clock(self: &Arc<Self>, process: ProcessId) {
         let (began, mut until) = {
             let mut state = self.lock();

@@ -1,11 +1,11 @@
-//! Whose code is running.
+//! The call or task whose code is running.
 
 use super::{ProcessId, World};
 
 /// The number of an acquisition, from 0.
 pub type CallId = usize;
 
-/// What is being polled or dropped right now.
+/// The future that is being polled or dropped now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Polled {
     /// The process that may be stopped wherever it reads its clock.

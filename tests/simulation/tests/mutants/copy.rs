@@ -98,9 +98,9 @@ fn build(root: &Path) -> Simulation {
     Simulation(folder.join("examples").join(PROGRAM))
 }
 
-/// Returns a `manifest` of the copy. The workspace gets another version, because cargo would take its libraries, which
-/// are built into the same place, for those of the copy. The program becomes an example, as cargo gives dependencies the
-/// features that tests need for examples only.
+/// Returns a `manifest` of the copy. The workspace gets another version, because cargo would take its libraries,
+/// which are built into the same place, for those of the copy. The program becomes an example, as cargo gives
+/// dependencies the features that tests need for examples only.
 fn manifest_of_copy(manifest: &str) -> String {
     let common = "[workspace.package]";
     let Some((members, rest)) = manifest.split_once(common) else {
@@ -150,7 +150,7 @@ fn write_all(root: &Path, files: &BTreeMap<PathBuf, String>) {
     }
 }
 
-/// The files of the packages below `root` by their names there, without those of tests.
+/// Returns the files of the packages below `root` by their names there, without those of tests.
 fn sources(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     let mut folders: Vec<_> = PACKAGES.map(|package| root.join(package)).into();

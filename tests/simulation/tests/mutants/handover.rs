@@ -2,7 +2,7 @@
 
 mutants! {
     "handed-over-while-held" breaks HandedOverAlive in Calm:
-        LeaseShared::release { state.over.get_or_insert(over); } => {};
+        LeaseShared::release { state.over.get_or_insert(ended); } => {};
 
     "handed-over-though-lost" breaks TakenOver in Wild:
         LeaseState::end { self.turn.take() } => { None };

@@ -173,6 +173,26 @@ fn a_client_behind_another_soon_asks_again() {
 }
 
 #[test]
+fn a_client_behind_another_asks_blind_nodes_again_soon() {
+    let scene = Scene::new();
+    let (set, attempts) = untold(&scene);
+    let mut held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
+    let mut request = waiting_for_one_of(2);
+    request.retry_delay = SECOND * 60;
+    let ahead = scene.another().waits(&request);
+    let mut next = scene.another().acquire_on(&set, &request);
+    assert!(is_waiting(&mut next));
+    drop(held.pop());
+    while made(&attempts) < 2 {
+        scene.clock.advance(MS * 10);
+        assert!(is_waiting(&mut next));
+    }
+    drop(ahead);
+    scene.clock.advance(MS * 10);
+    acquired(&mut next);
+}
+
+#[test]
 fn a_client_that_won_is_last_also_where_it_was_refused() {
     let scene = Scene::new();
     let mut held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
