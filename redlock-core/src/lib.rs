@@ -1,9 +1,8 @@
 //! The Redlock algorithm over independent Redis nodes.
 //!
-//! This crate is the algorithm and nothing else: it holds no global state and knows no macro.
-//! Applications use `redlock-runtime`, which adds the `#[redlock]` attribute, the registry of
-//! pools, configuration and shutdown, and takes [nodes of your own](node). Use this crate for clocks or randomness of
-//! your own.
+//! This crate contains the algorithm alone, without global state. Applications use `redlock-runtime`, which adds the
+//! `#[redlock]` attribute, the registry of pools, configuration and shutdown, and takes [nodes of your own](node). Use
+//! this crate directly if you bring your own clocks or randomness.
 //!
 //! # Example: a lock over three in-process nodes
 //! ```
@@ -29,38 +28,37 @@
 //! ```
 //!
 //! # The path of a lock
-//! *request → waiting → attempt → lease → release*: a [`Client`] takes a [`Request`] to a [`NodeSet`] and
-//! comes back with a [`Lease`], or with an [`AcquireError`](error::AcquireError).
+//! *request → waiting → attempt → lease → release*: a [`Client`] sends a [`Request`] to a [`NodeSet`], and
+//! returns a [`Lease`] or an [`AcquireError`](error::AcquireError).
 //!
-//! * A [`Request`] has the [`Resource`] and everything else that one acquisition needs.
-//! * Callers of one process that want the same lock wait in line; only the first asks the nodes.
+//! * A [`Request`] contains the [`Resource`] and all values of one acquisition.
+//! * Callers of one process that want the same lock wait in line. Only the first caller asks the nodes.
 //! * An attempt asks all nodes at once. [`majority`](quorum::majority) says how many of them have to grant.
-//! * A [`Lease`] is a claim that won. It is valid for the ttl less the time that the attempt took and an
-//!   allowance for drift. A [`LeaseHandle`] looks at it and extends it.
-//! * A release is sent to every node that may hold the key, also if the lease is dropped.
+//! * A [`Lease`] is a claim that a majority granted. It is valid for the ttl less the time that the attempt took and an
+//!   allowance for drift. A [`LeaseHandle`] observes and extends the lease.
+//! * The client sends a release to every node that may hold the key, also if the lease is dropped.
 //!
 //! # Nodes
-//! A [`Node`] is one vote. [`RedisNode`] is a server, a master under Sentinel or a Redis Cluster, by its
-//! [`RedisAddress`](redis::RedisAddress); [`MemoryNode`] is in the process. [`restart_check`] decides
-//! when a node that may have forgotten locks may vote. The connection of a [`RedisNode`] lives on the runtime on
-//! which the node is started: while that runtime is blocked, the node does not vote.
+//! A [`Node`] has one vote. The [`RedisAddress`](redis::RedisAddress) of a [`RedisNode`] names a server, a master under
+//! Sentinel, or a Redis Cluster. A [`MemoryNode`] is in the process. [`restart_check`] decides when a node that may have
+//! forgotten locks may vote. The connection of a [`RedisNode`] lives on the runtime on which the node is started. While
+//! that runtime is blocked, the node does not vote.
 //!
 //! # The outside world
-//! A client takes time, randomness and background tasks from an [`Environment`]. [`IoThread`] has the
-//! system's, on a thread of its own. It also serves nodes that were started without a runtime, or whose runtime ended.
+//! A client takes time, randomness and background tasks from an [`Environment`]. An [`IoThread`] provides those of the
+//! system, on its own thread. The thread also serves nodes that were started without a runtime, or whose runtime ended.
 //!
 //! # Modules
-//! The names at the root are what locking takes. Every other name is in one module:
-//! * [`request`]: how long a request tries and its lease is renewed; what a ttl and a name may be.
-//! * [`error`]: why a lock was not acquired, or not extended; why a lease is over.
-//! * [`lease`]: fencing tokens; how a body under a lease ended, and how its release went.
+//! Programs that lock need the names at the root. Every other name is in one module:
+//! * [`request`]: limits of tries and renewals; limits of a ttl and a name.
+//! * [`error`]: reasons for a failed acquisition or extension; reasons for the end of a lease.
+//! * [`lease`]: fencing tokens; outcomes of bodies and of releases.
 //! * [`redis`]: the address and the options of a [`RedisNode`].
-//! * [`node`]: the contract of a [`Node`], its calls and answers, for nodes of your own; how a node has been doing.
-//! * [`quorum`]: how many nodes are a majority.
-//! * [`waiting`]: for how long callers of one process may hand a lock over to each other; what tells an
-//!   observer of changes.
-//! * [`restart_check`]: when a node that may have forgotten locks may vote, without I/O.
-//! * [`mod@env`]: what an [`Environment`] is made of: clock, randomness, background work.
+//! * [`node`]: the contract of a [`Node`], its calls and answers, for nodes of your own; the health of a node.
+//! * [`quorum`]: the number of nodes in a majority.
+//! * [`waiting`]: the time for which callers of one process may hand a lock over; a watch for changes of a lock.
+//! * [`restart_check`]: the rules for a node that may have forgotten locks, without I/O.
+//! * [`mod@env`]: the parts of an [`Environment`]: clock, randomness, background work.
 //!
 //! # Features
 //! No feature is on by default. `tls` adds `rediss://`, `sentinel` adds `redis+sentinel://`, `cluster` adds
@@ -109,13 +107,13 @@ pub use redis::node::RedisNode;
 pub use request::Request;
 
 pub mod peek {
-    //! What a majority of the nodes says of a lock: see [`Client::peek`](crate::Client::peek).
+    //! The status of a lock by a majority of the nodes: see [`Client::peek`](crate::Client::peek).
 
     pub use crate::client::force_release::ForceReleased;
     pub use crate::quorum::peek::{Holder, LockStatus, Undecided};
 }
 
-/// Has what only the crates of this library use. It is no part of the public API and changes without notice.
+/// Contains the names that only the crates of this library use. They are outside of the public API.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::debug::debug_in_part;

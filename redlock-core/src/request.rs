@@ -1,5 +1,7 @@
-//! A [`Request`] for a lock, and the types of its values: the [`Kind`] of lock, the limits of its tries ([`RetryLimit`])
-//! and of its renewal ([`MaxHold`]), the names of its [`Resource`], and the [`Note`] of its holder.
+//! A [`Request`] for a lock, and the types of its values.
+//!
+//! These are the [`Kind`] of lock, the limits of its tries ([`RetryLimit`]) and renewals ([`MaxHold`]), the names of its
+//! [`Resource`], and the [`Note`] of its holder.
 
 use std::time::Duration;
 
@@ -44,10 +46,10 @@ pub struct Request {
     pub retry_limit: RetryLimit,
     /// The longest pause between two attempts. The shortest is half of it.
     pub retry_delay: Duration,
-    /// The number of retries, beyond those of `retry_limit`, for attempts that no client won: if callers
-    /// come at the same moment, each may get some of the votes, and no caller the lock.
+    /// The number of additional retries after split votes. The votes split if callers come at the same moment, and each
+    /// gets some of the votes.
     pub split_retries: u32,
-    /// The part of the ttl that is allowed for clock drift, in addition to 2 ms.
+    /// The part of the ttl that is allowed for drift, besides 2 ms.
     pub clock_drift_factor: f64,
     /// An acquisition that leaves a shorter validity is given up and retried.
     pub min_validity: Duration,
@@ -58,16 +60,16 @@ pub struct Request {
     /// The period of a job. If a majority of the nodes remembers a run of this period, the lock is not
     /// acquired. See [`Lease::remember_run`](crate::Lease::remember_run).
     pub once_per: Option<Duration>,
-    /// A text about the holder, for people. It decides nothing, except that the lock is not handed over
-    /// as it is to a caller with another note.
+    /// A text about the holder, for people. It decides one thing only: a caller with another note gets the lock by a new
+    /// acquisition instead of a handover.
     pub note: Option<Note>,
-    /// The kind of lock: whom it excludes, and how many holders it has at a time.
+    /// The kind of lock.
     pub kind: Kind,
 }
 
 impl Request {
-    /// Returns a request for a plain lock with the protocol's defaults: [`DEFAULT_TTL`], [`DEFAULT_RETRY_COUNT`],
-    /// [`DEFAULT_RETRY_DELAY`], [`DEFAULT_CLOCK_DRIFT_FACTOR`] and [`DEFAULT_MIN_VALIDITY`].
+    /// Returns a request for a plain lock with the defaults of the protocol. These are [`DEFAULT_TTL`],
+    /// [`DEFAULT_RETRY_COUNT`], [`DEFAULT_RETRY_DELAY`], [`DEFAULT_CLOCK_DRIFT_FACTOR`] and [`DEFAULT_MIN_VALIDITY`].
     pub fn new(resource: impl Into<Resource>) -> Self {
         Self {
             resource: resource.into(),
@@ -89,13 +91,13 @@ impl Request {
         /// Sets the auto-release time.
         ttl: Duration;
 
-        /// Sets the limit at which the caller gives up: a number of retries, or another [`RetryLimit`].
+        /// Sets the limit at which the caller gives up. A number is a number of retries.
         retry_limit: impl Into<RetryLimit>;
 
         /// Sets the longest pause between two attempts.
         retry_delay: Duration;
 
-        /// Sets the number of retries for attempts that no client won.
+        /// Sets the number of additional retries after split votes.
         split_retries: u32;
 
         /// Sets the part of the ttl that is allowed for clock drift.
@@ -104,10 +106,10 @@ impl Request {
         /// Sets the validity that an acquisition has to leave.
         min_validity: Duration;
 
-        /// Sets the time for which renewals may keep the lock: a duration, or another [`MaxHold`].
+        /// Sets the time for which renewals may keep the lock.
         max_hold: impl Into<MaxHold>;
 
-        /// Asks for a fencing token, or for none.
+        /// Sets whether the lock comes with a fencing token.
         fencing: bool;
 
         /// Sets the period of a job.

@@ -29,22 +29,23 @@
 //! }
 //! ```
 //!
-//! [`macro@redlock`] runs a function under a Redlock over the configured pools: acquired from a
-//! majority of independent Redis nodes before the body, and released when the call ends or is dropped.
-//! [`lock()`] does the same without an attribute. [`init()`] starts the registry that both use, and
-//! [`Redlock::shutdown`] ends it.
+//! [`macro@redlock`] runs a function under a Redlock over the configured pools. The call acquires the lock from a
+//! majority of independent Redis nodes before the body, and releases it when the call ends or is dropped. [`lock()`] does
+//! the same without an attribute. [`init()`] starts the registry that both use, and [`Redlock::shutdown`] ends it.
 //!
 //! The [`guide`] has a page for each task, each failure and each thing to operate.
 //!
 //! # How it works
-//! A call sends a random owner token for its resource to all nodes at once, each of which keeps it for the
-//! ttl unless it has another caller's. If a majority granted the lock, and if validity is left of the ttl
-//! after the time that this took and an allowance for clock drift, the body runs; else the call releases
-//! what it got, and retries or fails. If the validity ends while the body runs, the body is cancelled at its
-//! next await, unless the lease was extended or renews itself. When the body ends in whichever way, the
-//! release is sent to every node that may hold the key, and wakes a caller who waits. A node that cannot be
-//! reached frees the lock by itself when the ttl has passed, and a node that may have forgotten locks does
-//! not vote until every lock that it may have granted is over.
+//! 1. A call sends a random owner token for its resource to all nodes at once. Each node keeps the token for the ttl,
+//!    unless it has another caller's token.
+//! 2. The validity is the ttl less the time that the attempt took and an allowance for clock drift. If a majority granted
+//!    the lock and validity is left, the body runs. Otherwise the call releases its tokens, and retries or fails.
+//! 3. If the validity ends while the body runs, the body is cancelled at its next await. An extension, or the renewal of
+//!    the lease, moves that end.
+//! 4. When the body ends in any way, the release is sent to every node that may hold the key. It wakes a waiting caller.
+//!
+//! An unreachable node frees the lock when the ttl has passed. A node that may have forgotten locks votes again only after
+//! every lock that it may have granted is over.
 //!
 //! # Locking a function
 //! [`macro@redlock`] documents the attribute, with a section and an example for each parameter. The
@@ -57,50 +58,46 @@
 //!
 //! # Electing a leader
 //! [`election()`] begins a candidate for an office of the fleet, and [`Election::run`](election::Election::run)
-//! runs a body in terms while this process leads. The [module](mod@election) begins with what that does not
-//! promise.
+//! runs a body in terms while this process leads. The [module](mod@election) begins with the limits of that promise.
 //!
 //! # The lease
-//! A [`Lease`] holds the lock and releases it at its drop. A [`LeaseHandle`] looks at it: what is locked,
-//! for how much longer, and when it is lost. The attribute's `guard = lease` binds the lease, and
-//! [`current_lease`] finds it from anywhere below the body. Code that relies on its callers' lock asks
-//! [`is_held`] or [`assert_held`].
+//! A [`Lease`] holds the lock, and releases it when it is dropped. A [`LeaseHandle`] shows the resource, the remaining
+//! validity, and the loss of the lease. The attribute's `guard = lease` binds the lease, and [`current_lease`] finds it
+//! from anywhere below the body. Code that relies on its callers' lock asks [`is_held`] or [`assert_held`].
 //!
 //! # Fencing
-//! A process can stand still between its last look at the lease and its write. With `fencing = true` a lock
-//! has a number that is higher than that of every lock before (readers may share one); a store that
-//! refuses smaller numbers than the highest it has seen is safe. The guard is a
-//! [`Fenced`] lease then, and so is the lease of a lock after [`LockBuilder::fencing`]: its token is always there.
-//! [`LeaseHandle::fenced`] asks any other lease.
+//! A process can pause between its last look at the lease and its write. With `fencing = true`, each lock gets a number
+//! that is higher than the numbers of all earlier locks, but readers may share one. A store is safe if it refuses numbers
+//! below the highest that it has seen. The guard is then a [`Fenced`] lease, whose type guarantees the number.
+//! [`LockBuilder::fencing`] acquires such a lease too. [`LeaseHandle::fenced`] asks any other lease.
 //!
 //! # Errors
-//! A [`LockError`] says why the body did not run, or did not end, under its lock:
-//! [`LockErrorKind`](error::LockErrorKind) tells apart a lock that is held, nodes that do not answer, and a
-//! lock that was lost. The module [`error`] has the details of each.
+//! A [`LockError`] has the reason for a call without a lock, or for a lock that ended before its body. Its
+//! [`LockErrorKind`](error::LockErrorKind) distinguishes held locks, silent nodes and lost locks. The module [`error`]
+//! has the details of each.
 //!
 //! # Configuration
 //! [`Config`] names the nodes and the [defaults](Config::defaults) of the parameters, in code, in
-//! `redlock.toml` and in the `REDLOCK_*` variables. [`LockOptions`](parameters::LockOptions) is the set of
-//! parameters as a value, and [`Config::site`] overrides them for one function. [`init()`] checks every
-//! annotated function of the program against the configuration, and starts the global registry.
+//! `redlock.toml` and in the `REDLOCK_*` variables. A [`LockOptions`](parameters::LockOptions) is a set of
+//! parameters. [`Config::site`] overrides them for one function. [`init()`] checks every annotated function of the program
+//! against the configuration, and starts the global registry.
 //!
 //! [`Config::pool_node`] takes a node of your own. Its contract is in [`node`], its clock and its tasks are those of
 //! [`mod@env`], and [`restart_check`] has the rules for a node that may forget locks.
 //!
 //! # Shutdown
-//! [`Redlock::shutdown`] lets bodies finish, cancels those that do not, releases their locks, and
-//! [reports](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM, and
-//! [`Redlock::shutdown_after`] bounds a server that drains. A program that does neither can have its locks
-//! released at a signal by [`Config::release_on_exit`].
+//! [`Redlock::shutdown`] lets bodies finish for a while, cancels the others, and releases all locks. Its result is a
+//! [report](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM, and [`Redlock::shutdown_after`] bounds a
+//! server that drains. [`Config::release_on_exit`] releases the locks of any other program at a signal.
 //!
 //! # Looking at a service
-//! [`Registry`](registry::Registry) shows what is [held](registry::Registry::held), how the nodes are
-//! [doing](registry::Registry::health), with which parameters each [function](registry::Registry::sites)
-//! locks, and whether the service is [ready](registry::Registry::is_ready), which [`Redlock::ready`] waits
-//! for. The crate `redlock-inspect` shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
+//! [`Registry`](registry::Registry) shows the [leases](registry::Registry::held), the
+//! [health](registry::Registry::health) of the nodes, the parameters of each [function](registry::Registry::sites), and
+//! whether the service is [ready](registry::Registry::is_ready). [`Redlock::ready`] waits until it is. The crate
+//! `redlock-inspect` shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
 //!
-//! [`LockBuilder::peek`] asks the nodes who holds a lock, also in another process, and a
-//! [`note`](LockBuilder::note) tells them what for.
+//! [`LockBuilder::peek`] asks the nodes who holds a lock, also in another process. A [`note`](LockBuilder::note) tells
+//! them the purpose of the lock.
 //!
 //! # Testing
 //! [`testing`] is a kit for tests of code that locks. It needs no server.
@@ -119,11 +116,10 @@
 //! | `tls` | `rediss://`: connections over TLS. For TLS by a [client of your own](Config::pool_with), `ring` becomes the process's default provider of rustls, if there is none |
 //! | `tower` | a layer that puts each request of a service under a lock |
 //!
-//! A feature changes no text and no behaviour of the rest: it does not matter which ones cargo unifies in a build.
+//! A feature leaves all texts and the behaviour of the rest as they are, so cargo may unify features in any way.
 //!
-//! axum drops a handler if its client hangs up, and so releases its lock. actix-web lets the handler run on
-//! by default, and the lock stays until the body ends; `HttpServer::h1_allow_half_closed(false)` makes it
-//! drop the handler too.
+//! If a client hangs up, axum drops its handler, which releases the lock. actix-web lets the handler run on by default, so
+//! the lock stays until the body ends. `HttpServer::h1_allow_half_closed(false)` makes actix-web drop the handler too.
 //!
 //! # Versions
 //! Versions follow [semantic versioning](https://semver.org). A minor version may break before 1.0. Covered are
@@ -161,7 +157,7 @@ pub mod lease;
 mod lock;
 pub mod parameters;
 pub mod peek {
-    //! What a majority of the nodes says of a lock: see [`LockBuilder::peek`](crate::LockBuilder::peek).
+    //! The status of a lock by a majority of the nodes: see [`LockBuilder::peek`](crate::LockBuilder::peek).
 
     pub use redlock_core::node::Remaining;
     pub use redlock_core::peek::{ForceReleased, Holder, LockStatus, Undecided};
@@ -207,13 +203,13 @@ pub use lease::{Fenced, Lease, LeaseHandle};
 pub use lock::{LockBuilder, lock};
 pub use registry::signal::shutdown_signal;
 
-/// What the expansion of [`macro@redlock`] uses. It is no part of the public API: it changes
-/// without notice, together with the macro of the very same version.
+/// Contains the names that the expansion of [`macro@redlock`] uses. They are outside of the public API, and change
+/// together with the macro of the very same version.
 #[doc(hidden)]
 #[allow(missing_docs, reason = "hidden, and described at the macro")]
 pub mod __private {
     pub use inventory;
-    // A crate without `std` has no path to `format!`.
+    // The expansion takes `format!` from here, because a `no_std` crate cannot name it.
     pub use std::format;
 
     pub use crate::__redlock_capture as capture;

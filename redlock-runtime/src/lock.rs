@@ -17,12 +17,11 @@ use crate::lease::{Fenced, Lease, LeaseHandle};
 use crate::parameters::prelude::*;
 use crate::site::Site;
 
-/// Begins a lock on `resource`, as an alternative to the attribute. Nothing happens before
+/// Begins a lock on `resource`, as an alternative to the attribute. The lock is acquired by
 /// [`acquire`](LockBuilder::acquire) or [`run`](LockBuilder::run).
 ///
-/// A name is text or bytes. Only the attribute reads `{id}` in it as a template: here, write
-/// `format!("order:{id}")`. An array, a slice or a `Vec` of names is several, all or none; so is
-/// [`Resource::all`] of an iterator.
+/// A name is text or bytes. Only the attribute reads `{id}` in a name as a template. Here, write `format!("order:{id}")`.
+/// An array, a slice or a `Vec` locks several names, all or none. [`Resource::all`] does the same for an iterator.
 ///
 /// # Example: a critical section
 /// ```
@@ -58,7 +57,7 @@ pub fn lock(resource: impl Into<Resource>) -> LockBuilder {
     LockBuilder(LockSpec::new(site, resource.into()), PhantomData)
 }
 
-/// A lock before its acquisition: see [`lock`]. The registry's defaults give all other parameters.
+/// A lock before its acquisition: see [`lock`]. Parameters that are not set here come from the registry's defaults.
 ///
 /// `L` is the lease that `acquire` returns: a [`Lease`], or a [`Fenced`] one after [`fencing`](Self::fencing).
 ///
@@ -78,16 +77,14 @@ pub struct LockBuilder<L = Lease>(pub(crate) LockSpec, PhantomData<fn() -> L>);
 for_each_parameter!(setters!(LockBuilder<L>, it => it.0.options));
 
 impl<L> LockBuilder<L> {
-    /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show the name
-    /// where they name an annotated function, and without a name the file and the line of the call of [`lock`].
+    /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. Without a name, they show
+    /// the file and the line of the call of [`lock`].
     ///
-    /// The name is a label of metrics. It belongs to the source, and so is no text of run time.
+    /// The name is a `&'static str` because it labels metrics: names that are made at run time would be too many.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").name("refund").acquire().await?;
     /// assert_eq!(lease.site().name(), "refund");
     /// # lease.release().await;
@@ -102,9 +99,7 @@ impl<L> LockBuilder<L> {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").pools(["a"]).acquire().await?;
     /// # lease.release().await;
     /// # Ok(()) }
@@ -114,18 +109,16 @@ impl<L> LockBuilder<L> {
         self
     }
 
-    /// Shows a few words to people who look at the lock: which job this is, on whose behalf. Refusals of other
-    /// callers, [`Registry::held`](crate::registry::Registry::held) and [`peek`](Self::peek) show them.
+    /// Describes the holder to people, such as its job and its customer. Refusals of other callers,
+    /// [`Registry::held`](crate::registry::Registry::held) and [`peek`](Self::peek) show the note.
     ///
-    /// The note stands on the nodes behind the owner token, so everybody who can read the nodes can read
-    /// it: it is no place for a secret. A note has at most 256 bytes. A longer text is cut, as a bad note is no
-    /// reason to refuse a lock. A call that shares the lease of a holder above it has that holder's note.
+    /// The nodes store the note after the owner token, so everybody who can read the nodes can read the note. Keep secrets
+    /// out of it. A note has at most 256 bytes. A longer text is cut, because the lock matters more than its note. A call
+    /// that shares the lease of a holder above it has that holder's note.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let clerk = "Ada";
     /// let lock = redlock_runtime::lock("order:42").note(format_args!("refund, by {clerk}"));
     /// let lease = lock.acquire().await?;
@@ -137,14 +130,12 @@ impl<L> LockBuilder<L> {
         Self(self.0.note(format_args!("{note}")), PhantomData)
     }
 
-    /// Sets the parameters that `options` set. The others stay as they are. After [`fencing`](Self::fencing), the lock
-    /// is fenced whatever `options` say.
+    /// Sets the parameters that `options` set, and keeps the others. After [`fencing`](Self::fencing), the lock is fenced
+    /// even if `options` turn fencing off.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// use redlock_runtime::parameters::LockOptions;
     ///
     /// let once = LockOptions::new().retry_count(0);
@@ -159,18 +150,15 @@ impl<L> LockBuilder<L> {
 
     /// Asks the nodes who holds the lock. A majority says that it is free, or names its holder.
     ///
-    /// It only reads: neither the holder nor those who wait notice. Of this lock's setters, only
-    /// [`pools`](Self::pools) and [`name`](Self::name) matter, which say on which nodes the lock is.
+    /// The question only reads, and holders and waiters are not disturbed. Of this lock's setters, only
+    /// [`pools`](Self::pools) and [`name`](Self::name) matter, because they decide on which nodes the lock is.
     ///
-    /// The answer is true of a moment that has passed when it arrives. It is for people, dashboards and
-    /// logs: a lock that is free may be another's before the next line. If the resource has
-    /// [`permits`](Self::permits), the answer is about permit 0 alone.
+    /// The answer is for people, dashboards and logs. It may be outdated when it arrives: another caller may take a free
+    /// lock before your next line. If the resource has [`permits`](Self::permits), the answer is about permit 0 alone.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// use redlock_runtime::peek::LockStatus;
     ///
     /// let lease = redlock_runtime::lock("order:42").note("refund").acquire().await?;
@@ -187,8 +175,8 @@ impl<L> LockBuilder<L> {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Nodes that fail are no
-    /// error: without a majority the status is `Undecided`, and says why.
+    /// Returns a [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. If too few nodes answer, the
+    /// status is `Undecided`, with the reason.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -201,18 +189,17 @@ impl<L> LockBuilder<L> {
 
     /// Deletes the lock on its nodes in an emergency, also if another process holds it.
     ///
-    /// Its keys, all permits and readers' entries go. Fencing counters and the records of [`once_per`](Self::once_per) stay. It
-    /// succeeds if a majority deleted what was there, names the holders that lost it and the nodes that did not confirm,
-    /// and logs it. Of this lock's setters only [`pools`](Self::pools) and [`name`](Self::name) matter.
+    /// This deletes its keys, all permits and readers' entries. Fencing counters and the records of
+    /// [`once_per`](Self::once_per) stay. It succeeds if a majority confirms. The result names the holders that lost the
+    /// lock, and the nodes that did not confirm. The library also logs it. Of this lock's setters, only
+    /// [`pools`](Self::pools) and [`name`](Self::name) matter.
     ///
-    /// The holder does not notice at once: see the guide's page
+    /// The holder notices later: see the guide's page
     /// [looking](crate::guide::tasks::looking#a-lock-that-has-to-go).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let _stuck = redlock_runtime::lock("order:42").acquire().await?;
     /// let released = redlock_runtime::lock("order:42").force_release().await?;
     /// assert!(released.to_string().starts_with("taken from "));
@@ -220,8 +207,8 @@ impl<L> LockBuilder<L> {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool`, `Invalid`, and `Unavailable` without a majority;
-    /// some nodes may have deleted the keys then.
+    /// Returns a [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Without a majority its kind is
+    /// `Unavailable`, and some nodes may have deleted the keys.
     ///
     /// # Cancellation
     /// If the future is dropped, the nodes may have deleted the keys, or some of them.
@@ -244,16 +231,14 @@ impl<L> LockBuilder<L> {
 }
 
 impl LockBuilder {
-    /// Asks for a fencing token, which the lease then has by its type: [`Fenced`]. No later call takes it back.
+    /// Asks for a fencing token. The type of the lease then guarantees it: [`Fenced`]. Later calls keep it.
     ///
-    /// If a value of run time decides, set [`LockOptions::fencing`] by [`options`](Self::options), and ask the lease by
+    /// If a value at run time decides, set [`LockOptions::fencing`] by [`options`](Self::options), and ask the lease by
     /// [`LeaseHandle::fenced`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").fencing().retry_count(0).acquire().await?;
     /// println!("UPDATE … WHERE fence <= {}", lease.fencing_token().as_i64());
     /// # lease.release().await;
@@ -263,21 +248,19 @@ impl LockBuilder {
         LockBuilder(self.0, PhantomData)
     }
 
-    /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
-    /// shares that body's lease.
+    /// Acquires the lock. A call below a body that holds the same resource on the same pools shares the lease of that
+    /// body.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// lease.release().await;
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// [`LockError`]; of the kind `Lost` only if a lease that was to be shared is over.
+    /// Returns a [`LockError`]. Its kind is `Lost` only if the lease of a body above ended while the call was sharing it.
     ///
     /// # Cancellation
     /// Dropping the future sends a release to every node that may have granted the lock.
@@ -285,16 +268,14 @@ impl LockBuilder {
         self.0.acquire().await
     }
 
-    /// Acquires the lock, runs `body` under it, releases it.
+    /// Acquires the lock, runs `body` under the lock, and releases the lock.
     ///
-    /// `body` is a future, because few bodies need their lease. Those find it by
+    /// `body` is a future, because few bodies need their lease. A body that needs it calls
     /// [`current_lease`](crate::current_lease).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let id = 7;
     /// let total = redlock_runtime::lock(format!("cart:{id}")).run(async { 6 * id }).await?;
     /// assert_eq!(total, 42);
@@ -302,8 +283,7 @@ impl LockBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the acquisition, or `Lost` if the body was cancelled because its lease
-    /// ended.
+    /// Returns the [`LockError`] of the acquisition, or `Lost` if the body was cancelled because its lease ended.
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, then releases.
@@ -312,17 +292,15 @@ impl LockBuilder {
         run_call(self.0.begin(), body, result_rules())
     }
 
-    /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose
-    /// body returns `Err` is not remembered: the next call runs.
+    /// Runs `body` as [`run`](Self::run) does, but the body may fail. With [`once_per`](Self::once_per), a body that
+    /// returns `Err` is forgotten, so the next call runs.
     ///
     /// # Example: a report once an hour, by whichever process comes first
     /// ```
     /// # use std::io;
     /// # use redlock_runtime::LockError;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// # #[derive(Debug, thiserror::Error)]
     /// # enum Failed { #[error(transparent)] Lock(#[from] LockError), #[error(transparent)] Io(#[from] io::Error) }
     /// use std::time::Duration;
@@ -338,10 +316,10 @@ impl LockBuilder {
     /// ```
     ///
     /// # Errors
-    /// The body's own; and the [`LockError`] of the acquisition, or `Lost` if the body was cancelled.
+    /// Returns the body's own error, the [`LockError`] of the acquisition, or `Lost` if the body was cancelled.
     ///
     /// # Cancellation
-    /// As [`run`](Self::run).
+    /// Dropping the future has the same effect as for [`run`](Self::run).
     pub fn try_run<T, E: From<LockError>>(
         self,
         body: impl Future<Output = Result<T, E>>,
@@ -355,9 +333,7 @@ impl LockBuilder<Fenced<Lease>> {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let first = redlock_runtime::lock("order:42").fencing().acquire().await?;
     /// let token = first.fencing_token();
     /// first.release().await;
@@ -368,10 +344,10 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// As [`LockBuilder::acquire`]; and of the kind `Invalid` below a holder of the lock without a token.
+    /// Returns the errors of [`LockBuilder::acquire`], and `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
-    /// As [`LockBuilder::acquire`].
+    /// Dropping the future has the same effect as for [`LockBuilder::acquire`].
     pub async fn acquire(self) -> Result<Fenced<Lease>, LockError> {
         self.spec().acquire().await.map(Fenced::new)
     }
@@ -382,19 +358,17 @@ impl LockBuilder<Fenced<Lease>> {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lock = redlock_runtime::lock("order:42").fencing();
     /// lock.run(async |lease| println!("UPDATE … WHERE fence <= {}", lease.fencing_token())).await?;
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// As [`LockBuilder::run`]; and of the kind `Invalid` below a holder of the lock without a token.
+    /// Returns the errors of [`LockBuilder::run`], and `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
-    /// As [`LockBuilder::run`].
+    /// Dropping the future has the same effect as for [`LockBuilder::run`].
     pub async fn run<B: Future>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,
@@ -408,9 +382,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     /// # use redlock_runtime::LockError;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lock = redlock_runtime::lock("order:42").fencing();
     /// let token: Result<i64, LockError> =
     ///     lock.try_run(async |lease| Ok(lease.fencing_token().as_i64())).await;
@@ -419,10 +391,10 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// The body's own, and those of [`run`](Self::run).
+    /// Returns the body's own error, and the errors of [`run`](Self::run).
     ///
     /// # Cancellation
-    /// As [`LockBuilder::run`].
+    /// Dropping the future has the same effect as for [`LockBuilder::run`].
     pub async fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,

@@ -13,9 +13,9 @@ use crate::parameters::prelude::*;
 /// A function under `#[redlock]`, as the attribute describes it; or the locks of one
 /// [name](crate::LockBuilder::name) in the object style.
 ///
-/// Two sites are the same site if they are equal. All instances of a generic function share one. So do the copies
-/// that another attribute makes of a function, such as `#[axum::debug_handler]`. One call of a `macro_rules!`
-/// macro can make several sites, which then are on the same line.
+/// Two values are the same site if they are equal. All instances of a generic function share one site. So do the copies
+/// that another attribute makes of a function, such as `#[axum::debug_handler]`. One call of a `macro_rules!` macro can
+/// make several sites, which are on the same line.
 ///
 /// ```
 /// use redlock_runtime::{LockError, redlock};
@@ -39,7 +39,7 @@ pub struct Site {
     column: u32,
     resource: &'static str,
     pools: Option<&'static [&'static str]>,
-    /// Returns the parameters whose values are expressions. Only the call knows these values.
+    /// The parameters whose values are expressions. Only the call knows these values.
     at_call: &'static [&'static str],
     /// True if `if_locked = "skip"` is set.
     pub(crate) skips: bool,
@@ -62,7 +62,7 @@ macro_rules! site_setters {
     )+ };
 }
 
-/// Makes a site in a `static`, value by value.
+/// Builds a site in a `static`, value by value.
 // Hidden: only the expansion of the attribute names it.
 #[doc(hidden)]
 pub struct SiteBuilder(Site);
@@ -70,7 +70,7 @@ pub struct SiteBuilder(Site);
 for_each_parameter!(const_setters!(SiteBuilder));
 
 impl SiteBuilder {
-    /// `function` is the path of the function.
+    /// Begins the site of the function with the path `function`.
     #[must_use]
     pub const fn new(
         function: &'static str,
@@ -137,8 +137,7 @@ struct SiteKey {
 /// The sites in the object style that were used so far.
 static USED: RwLock<BTreeMap<SiteKey, &'static Site>> = RwLock::new(BTreeMap::new());
 
-/// Sites in the object style. A site is made once and kept: there are no more sites than the source has
-/// places and names.
+/// Sites in the object style. Each site is made once and kept forever, because the source has few places and names.
 impl Site {
     /// Returns the site of an unnamed call at this place of the source. Its name is the file and the line.
     pub(crate) fn at(at: &'static Location<'static>) -> &'static Self {
@@ -181,7 +180,7 @@ impl SiteKey {
 }
 
 impl Site {
-    /// Refuses the text of an expression that was meant as a template: it has a parameter's name in braces, and
+    /// Refuses the text of an expression that was meant as a template. Such a text has a parameter's name in braces, and
     /// would be the same for every call.
     ///
     /// # Errors
@@ -213,96 +212,47 @@ impl Site {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Returns the site's name, as configuration and logs have it: what the attribute's `name` or
-    /// [`LockBuilder::name`](crate::LockBuilder::name) says, or the function's path, `module::function`. In the
-    /// object style without a name it is the file and the line, `src/orders.rs:12`.
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert!(site.name().ends_with("::tidy"));
-    /// ```
+    /// Returns the site's name, which configuration and logs use. The attribute's `name` or
+    /// [`LockBuilder::name`](crate::LockBuilder::name) sets it. The default is the function's path, `module::function`,
+    /// and in the object style the file and the line, `src/orders.rs:12`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// `src/orders.rs:12:1`
+    /// Returns the place in the source, such as `src/orders.rs:12:1`.
     pub(crate) fn place(&self) -> String {
         format!("{}:{}:{}", self.file, self.line, self.column)
     }
 
     /// Returns the source file of the attribute, or of the call of [`lock`](crate::lock()).
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// println!("{}:{}", site.file(), site.line());
-    /// ```
     pub fn file(&self) -> &'static str {
         self.file
     }
 
     /// Returns the line of the attribute, or of the call of [`lock`](crate::lock()).
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert!(site.line() > 0);
-    /// ```
     pub fn line(&self) -> u32 {
         self.line
     }
 
     /// Returns the resource's template, or the expression that makes it, as written. Empty in the object
     /// style.
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert_eq!(site.resource_template(), "shelf:{id}");
-    /// ```
     pub fn resource_template(&self) -> &'static str {
         self.resource
     }
 
     /// Returns the parameters whose values are expressions, evaluated at each call.
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert!(site.parameters_at_call().is_empty());
-    /// ```
     pub fn parameters_at_call(&self) -> &'static [&'static str] {
         self.at_call
     }
 
     /// Returns the pools that the attribute names; `None` means the default pools.
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert_eq!(site.pools(), None);
-    /// ```
     pub fn pools(&self) -> Option<&'static [&'static str]> {
         self.pools
     }
 }
 
 impl Site {
-    /// Returns a resource for a check before any call. The names are templates, and as many as a call has if the
-    /// attribute lists several.
+    /// Returns a resource for a check before any call. If the attribute lists several names, the resource has as many.
     pub(crate) fn sample_resource(&self) -> Resource {
         if self.has_several_names {
             Resource::all(self.resource.split(SEVERAL))
@@ -315,14 +265,14 @@ impl Site {
     pub(crate) fn own_options(&self) -> LockOptions {
         let options = self.options;
         if self.skips {
-            // A caller that skips the work gives up at once, unless the attribute says otherwise.
+            // A call that may be skipped tries once, but the attribute can set another number.
             return options.above(LockOptions::new().retry_count(0));
         }
         options
     }
 }
 
-/// `` `shop::charge` (src/orders.rs:12:1) ``, or `` `src/orders.rs:12:1` `` without a name.
+/// Shows name and place, as `` `shop::charge` (src/orders.rs:12:1) ``. Without a name, shows the place alone.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.place();
@@ -351,8 +301,7 @@ pub struct Registration(pub &'static Site);
 
 inventory::collect!(Registration);
 
-/// Returns all functions under `#[redlock]` that are linked into this program, in the order of their
-/// source.
+/// Returns all annotated functions that are linked into this program, in the order of their source.
 ///
 /// ```
 /// for site in redlock_runtime::registry::sites() {
@@ -370,7 +319,7 @@ pub fn sites() -> Vec<&'static Site> {
     sites
 }
 
-/// Returns the `static` of each annotated function, and of each copy that another attribute made of one.
+/// Returns the `static` of each annotated function. A copy that another attribute made of a function has its own.
 pub(crate) fn statics() -> impl Iterator<Item = &'static Site> {
     let registered = inventory::iter::<Registration>();
     registered.into_iter().map(|site| site.0)

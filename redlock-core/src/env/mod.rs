@@ -1,10 +1,9 @@
 //! The interfaces to the outside world in an [`Environment`]: time ([`Clock`]), randomness
 //! ([`Entropy`]), and background work ([`Spawn`]).
 //!
-//! Core reads no global clock, draws from no global generator and spawns on no ambient runtime. It asks
-//! the [`Environment`] of its client. Production uses the boot clock, a CSPRNG and the library's own
-//! I/O thread ([`crate::IoThread::environment`]). A test uses its own, for example one clock for each
-//! client, and may skew each.
+//! Core takes time, randomness and tasks from the [`Environment`] of its client alone. Production uses the boot clock, a
+//! CSPRNG and the library's own I/O thread ([`crate::IoThread::environment`]). A test uses its own parts, such as one
+//! clock for each client, and may skew each clock.
 
 pub(crate) mod environment;
 mod system;
@@ -28,28 +27,28 @@ use system::LibrarySleep;
 pub struct Moment(u64);
 
 impl Moment {
-    /// The moment `since` after the clock's origin, or the largest value.
+    /// Returns the moment `since` after the clock's origin, or the largest value.
     pub const fn from_origin(since: Duration) -> Self {
         Self(nanos(since))
     }
 
-    /// The time from the clock's origin to this moment.
+    /// Returns the time from the clock's origin to this moment.
     pub const fn since_origin(self) -> Duration {
         Duration::from_nanos(self.0)
     }
 
-    /// The time from `earlier` to this moment; zero if `earlier` is not earlier.
+    /// Returns the time from `earlier` to this moment, or zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// This moment plus `by`, or the largest value on overflow.
+    /// Returns this moment plus `by`, or the largest value on overflow.
     #[must_use]
     pub const fn saturating_add(self, by: Duration) -> Self {
         Self(self.0.saturating_add(nanos(by)))
     }
 
-    /// This moment minus `by`, or the origin on underflow.
+    /// Returns this moment minus `by`, or the origin on underflow.
     #[must_use]
     pub const fn saturating_sub(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(by)))
@@ -68,7 +67,7 @@ const fn nanos(span: Duration) -> u64 {
     seconds.saturating_add(span.subsec_nanos() as u64)
 }
 
-/// A duration in whole µs, signed, for differences between clocks.
+/// Returns a duration in whole µs, signed, for differences between clocks.
 pub(crate) fn micros(span: Duration) -> i128 {
     // A duration has less than 2^84 µs.
     i128::try_from(span.as_micros()).unwrap_or(i128::MAX)
@@ -84,7 +83,7 @@ enum SleepKind {
 }
 
 impl Sleep {
-    /// A sleep that ends when `future` completes.
+    /// Returns a sleep that ends when `future` completes.
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(SleepKind::Other(Box::pin(future)))
     }
@@ -106,27 +105,27 @@ debug_in_part!(Sleep);
 /// Background work for a [`Spawn`].
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A monotonic clock. It must also count while the host is suspended: a lease that outlives the
-/// suspension of a laptop or the migration of a virtual machine must be seen as expired.
+/// A monotonic clock. The clock must also count while the host is suspended, because a lease whose ttl passed during
+/// the suspension must be seen as expired.
 pub trait Clock: Send + Sync + 'static {
-    /// The current moment. Never goes back.
+    /// Returns the current moment. A later call never returns an earlier moment.
     fn now(&self) -> Moment;
 
-    /// The time since the Unix epoch, by the host's clock. It may jump, so it is used for hints only.
+    /// Returns the time since the Unix epoch, by the host's clock. This clock may jump, so it serves only for hints.
     fn wall(&self) -> Duration;
 
-    /// A future that completes once [`now`](Self::now) has reached `at`, or a little later.
-    /// It must work on any executor, and may be dropped at any time.
+    /// Returns a future that completes once [`now`](Self::now) has reached `at`, or a little later. The future must work
+    /// on any executor, and may be dropped at any time.
     fn sleep_until(&self, at: Moment) -> Sleep;
 }
 
-/// A source of unpredictable bytes. Owner tokens need it, as a token is the right to release.
+/// A source of unpredictable bytes. Owner tokens are made of them, because a token is the right to release.
 pub trait Entropy: Send + Sync + 'static {
     /// Fills `bytes` from a cryptographically secure generator (or, in a simulation, a seeded one).
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// Runs background work. It must outlive the caller's own runtime.
+/// A place to run background work, which must outlive the caller's own runtime.
 pub trait Spawn: Send + Sync + 'static {
     /// Runs `task` to its end, detached from the caller.
     fn spawn(&self, task: Task);

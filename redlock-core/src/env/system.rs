@@ -12,7 +12,8 @@ use rand::{Rng as _, TryRng as _};
 use super::{Clock, Entropy, Environment, Moment, Sleep, SleepKind, Spawn, Task};
 use crate::io_thread::{IoThread, Timer};
 
-/// Tokio's timers stop while the host is suspended, but the boot clock does not.
+/// The longest time of one timer. Tokio's timers stop while the host is suspended, so a sleeper looks at the boot clock
+/// at least this often.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
 impl IoThread {
@@ -48,7 +49,7 @@ impl Clock for IoThread {
 
     fn wall(&self) -> Duration {
         let now = std::time::SystemTime::now();
-        // A host whose clock is before 1970 has no hint.
+        // A host whose clock is before 1970 gives zero, which is a bad hint and no danger.
         now.duration_since(std::time::UNIX_EPOCH)
             .unwrap_or_default()
     }

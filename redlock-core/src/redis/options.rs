@@ -15,15 +15,15 @@ options! {
         /// Sets the longest time for one attempt to connect, handshake included. Default: 1 s.
         connect_timeout: Duration = Duration::from_secs(1);
 
-        /// Sets the time after which a node with an outstanding answer is suspect: it votes no at once until it answers
-        /// again. Default: 200 ms.
+        /// Sets the time after which an outstanding answer makes the node suspect. Default: 200 ms. A suspect node votes
+        /// no at once, until it answers again.
         suspect_after: Duration = Duration::from_millis(200);
 
         /// Sets the time after which the driver replaces a connection with an outstanding answer. Default: 5 s.
         dead_after: Duration = Duration::from_secs(5);
 
-        /// Sets the interval at which each node is checked, idle or not. Default: 10 s. The check finds an idle connection
-        /// that died in silence before a lock needs it.
+        /// Sets the interval between checks of the node. Default: 10 s. An idle node is checked too, so that a connection
+        /// that died in silence is found before a lock needs it.
         heartbeat: Duration = Duration::from_secs(10);
 
         /// Sets the most operations in flight. Beyond them the node votes no at once. Default: 16 384.
@@ -33,11 +33,11 @@ options! {
         /// whether its clock steps. Without a checked set, only the node's own clock is checked.
         checked_set: Option<Arc<CheckedSet>> = None, from Arc<CheckedSet>;
 
-        /// Sets the treatment of a server that a lock cannot rely on.
+        /// Sets the treatment of an unreliable server.
         vetting: Vetting = Vetting::Refuse;
 
-        /// Says that the server forgets nothing when it restarts: it has `appendfsync always`, and no replica is
-        /// promoted. Then a restart needs no quarantine. This has no effect for an address that
+        /// Sets whether the server keeps all data when it restarts. Such a server has `appendfsync always`, and none of
+        /// its replicas is promoted, so a restart needs no quarantine. This has no effect for an address that
         /// [fails over](crate::redis::RedisAddress::fails_over).
         trust_aof: bool = false;
 
@@ -47,8 +47,8 @@ options! {
 }
 
 impl RedisOptions {
-    /// Raises the times of [`suspect_after`](Self::suspect_after) and [`dead_after`](Self::dead_after) for a client with
-    /// this node timeout, so that a node that is merely slow by the client's own measure is not suspect.
+    /// Raises [`suspect_after`](Self::suspect_after) and [`dead_after`](Self::dead_after) for a client with this node
+    /// timeout. Otherwise a node could be suspect although the client would still wait for it.
     #[must_use]
     pub fn for_node_timeout(mut self, timeout: Duration) -> Self {
         self.suspect_after = self.suspect_after.max(timeout * 4);
@@ -56,8 +56,8 @@ impl RedisOptions {
         self
     }
 
-    /// Returns the options with times from a millisecond to a year, so that no sum of them overflows and no question
-    /// repeats without a pause.
+    /// Returns the options with times from a millisecond to a year. So sums of times never overflow, and questions repeat
+    /// only after a pause.
     pub(super) fn within_bounds(mut self) -> Self {
         const SHORTEST_TIME: Duration = Duration::from_millis(1);
         const LONGEST_TIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -73,7 +73,7 @@ impl RedisOptions {
     }
 }
 
-/// The treatment of a server that a lock cannot rely on.
+/// The treatment of a server that evicts keys, is a replica, or is unreliable in another way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Vetting {
@@ -92,14 +92,14 @@ options! {
     /// connection on. While the files are invalid, no new connection is made.
     #[derive(Clone, PartialEq, Eq)]
     pub struct TlsOptions {
-        /// Sets the file of the CAs that may have issued the server's certificate, in place of the system's.
+        /// Sets the file with the trusted CAs, in place of the system's.
         ca: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
 
-        /// Sets the file of the client's certificate, followed by those of the CAs between it and the CA that the
-        /// server trusts.
+        /// Sets the file of the client's certificate. The certificates of the CAs between it and the CA that the server
+        /// trusts follow in the same file.
         certificate: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
 
-        /// Sets the file of the private key of the [`certificate`](Self::certificate), not encrypted.
+        /// Sets the file of the private key of the [`certificate`](Self::certificate), as plain text.
         key: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
     }
 }

@@ -1,9 +1,9 @@
-//! The parameters of a lock: [`LockOptions`] sets them, and the other types are those of single values.
+//! The parameters of a lock. [`LockOptions`] sets them, and the other types are those of single values.
 
 // `table.rs` has each parameter once. From its row come the field and the setter of `LockOptions`, the
 // setters of `LockBuilder`, `SiteConfig`, `SiteBuilder` and `Call`, the key of the file and the variable, and
-// what reports show. `value.rs` says how each type of value is written. By hand is only what obeys a
-// parameter: `SiteParameters::request` for those of the protocol, `acquire/mod.rs` for the rest.
+// what reports show. `value.rs` has the text form of each type of value. Only the code that obeys a parameter is
+// written by hand: `SiteParameters::request` for those of the protocol, `acquire/mod.rs` for the rest.
 
 mod options;
 mod setters;
@@ -46,8 +46,8 @@ impl SiteParameters {
     /// Returns the parameters that the protocol obeys, as a request for `resource`.
     ///
     /// # Errors
-    /// [`Invalid`] if `min_validity` is no part of the ttl, and if a parameter lacks the one that it belongs
-    /// to; [`Request::check`] has the limits of the other values.
+    /// Returns [`Invalid`] if `min_validity` is no part of the ttl, if a parameter lacks the one that it belongs to, or if
+    /// two parameters ask for two kinds. [`Request::check`] has the limits of the other values.
     pub(crate) fn request(&self, resource: Resource) -> Result<Request, Invalid> {
         if self.remember.is_some() && self.once_per.is_none() {
             return Err(Invalid::new(

@@ -154,7 +154,7 @@ macro_rules! built_in {
     };
 }
 
-/// A parameter with a default has a value, unless another one was set in its place.
+/// Selects the type of a decided parameter. A parameter with a default has a value, unless another one replaces it.
 macro_rules! decided_type {
     ($type:ty, default $default:expr) => { $type };
     ($type:ty $(, default $default:expr)? $(, instead of $other:ident)?) => { Option<$type> };
@@ -172,7 +172,7 @@ macro_rules! decided {
 for_each_parameter!(options!());
 
 impl LockOptions {
-    /// Nothing is set.
+    /// Returns options that set nothing.
     ///
     /// ```
     /// use redlock_runtime::parameters::LockOptions;

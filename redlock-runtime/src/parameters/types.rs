@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use redlock_core::error::Invalid;
 
-/// The least validity of an acquired lock. An acquisition that leaves less is given up and retried,
-/// so that no lock is nearly expired from the start.
+/// The least validity of an acquired lock. An acquisition that leaves less is given up and retried, because such a lock
+/// would expire soon after its start.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,7 +40,7 @@ impl MinValidity {
     /// Returns the least validity of a lock with `ttl`.
     ///
     /// # Errors
-    /// [`Invalid`] if the number is no fraction.
+    /// Returns [`Invalid`] unless the number is from 0 to below 1.
     pub(super) fn of(self, ttl: Duration) -> Result<Duration, Invalid> {
         match self {
             Self::Time(least) => Ok(least),
@@ -65,10 +65,10 @@ impl MinValidity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wait {
-    /// The caller tries for this time, which is a hard bound. If no majority of the nodes answers, it gives up
+    /// The caller tries for this time, which is a hard bound. If no majority of the nodes answers, the caller gives up
     /// after two retries.
     For(Duration),
-    /// The caller tries until it has the lock, also if no majority of the nodes answers.
+    /// The caller tries until it has the lock, even while no majority of the nodes answers.
     Forever,
 }
 

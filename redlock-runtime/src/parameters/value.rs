@@ -8,7 +8,7 @@ use redlock_core::request::{Kind, MaxHold};
 
 use super::types::{MinValidity, Remember, Wait};
 
-/// A value as a source of the configuration has it. A variable is always a text, or a number.
+/// A value from a source of the configuration, before it has a type. A variable is always a text, or a number.
 pub(crate) enum RawValue<'a> {
     Text(&'a str),
     /// The digits of a whole number in a variable.
@@ -17,7 +17,7 @@ pub(crate) enum RawValue<'a> {
     Float(f64),
     Bool(bool),
     List(Vec<&'a str>),
-    /// A table, a date, or a list of other things than texts.
+    /// A table, a date, or a list with something else than texts.
     Other,
 }
 
@@ -39,7 +39,7 @@ pub(crate) trait ConfigValue: Sized {
 /// Parses a value.
 ///
 /// # Errors
-/// The forms of the value.
+/// Returns the forms that the value may have.
 pub(crate) fn parse<T: ConfigValue>(raw: &RawValue<'_>) -> Result<T, String> {
     T::parse(raw).ok_or_else(|| format!("expected {}", T::EXPECTED))
 }
@@ -63,7 +63,8 @@ impl ConfigValue for Duration {
     }
 }
 
-/// Types whose text in Rust is their text in the configuration. After the forms comes what else a value may be.
+/// Implements `ConfigValue` for types that have the same text in Rust and in the configuration. After the forms, a row
+/// has the other values that it accepts.
 macro_rules! values_as_in_rust {
     ($($type:ty: $expected:literal, $($variant:ident($value:ident) => $parsed:expr),+;)+) => { $(
         impl ConfigValue for $type {
@@ -167,7 +168,7 @@ impl ConfigValue for Kind {
     }
 }
 
-/// Types whose values are times or a word.
+/// Implements `ConfigValue` for types whose values are times or a word.
 macro_rules! times_or_word {
     ($($type:ident: $word:literal is $value:ident;)+) => { $(
         impl ConfigValue for $type {
@@ -195,7 +196,7 @@ times_or_word! {
     MaxHold: "unlimited" is Unlimited;
 }
 
-/// A type whose values are words.
+/// Implements `ConfigValue` for a type whose values are words.
 macro_rules! words {
     ($type:ident: $first:literal is $value:ident $(, $word:literal is $other:ident)*) => {
         impl $crate::parameters::ConfigValue for $type {
