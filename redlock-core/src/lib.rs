@@ -1,9 +1,8 @@
 //! The Redlock algorithm over independent Redis nodes.
 //!
-//! This crate is the algorithm and nothing else: it holds no global state and knows no macro.
-//! Applications use `redlock-runtime`, which adds the `#[redlock]` attribute, the registry of
-//! pools, configuration and shutdown, and takes [nodes of your own](node). Use this crate for clocks or randomness of
-//! your own.
+//! This crate contains the algorithm alone, with no global state and no macro. Applications use `redlock-runtime`, which
+//! adds the `#[redlock]` attribute, the registry of pools, configuration and shutdown. `redlock-runtime` also accepts
+//! [nodes of your own](node). Use this crate directly if you need a clock or randomness of your own.
 //!
 //! # Example: a lock over three in-process nodes
 //! ```
@@ -29,48 +28,49 @@
 //! ```
 //!
 //! # The path of a lock
-//! *request → waiting → attempt → lease → release*: a [`Client`] takes a [`Request`] to a [`NodeSet`] and
-//! comes back with a [`Lease`], or with an [`AcquireError`](error::AcquireError).
+//! *request → waiting → attempt → lease → release*: a [`Client`] sends a [`Request`] to the nodes of a [`NodeSet`]. The
+//! result is a [`Lease`], or an [`AcquireError`](error::AcquireError).
 //!
-//! * A [`Request`] has the [`Resource`] and everything else that one acquisition needs.
-//! * Callers of one process that want the same lock wait in line; only the first asks the nodes.
-//! * An attempt asks all nodes at once. [`majority`](quorum::majority) says how many of them have to grant.
-//! * A [`Lease`] is a claim that won. It is valid for the ttl less the time that the attempt took and an
-//!   allowance for drift. A [`LeaseHandle`] looks at it and extends it.
-//! * A release is sent to every node that may hold the key, also if the lease is dropped.
+//! * A [`Request`] has the [`Resource`] and all other parameters of one acquisition.
+//! * Callers of one process that want the same lock wait in line. Only the first caller asks the nodes.
+//! * An attempt asks all nodes at once. [`majority`](quorum::majority) returns how many of them have to grant.
+//! * A [`Lease`] is a lock that an attempt won. The lease is valid for the ttl, less the time that the attempt took, less
+//!   an allowance for clock drift. A [`LeaseHandle`] reads the state of the lease, and extends it.
+//! * The release is sent to every node that may hold the key. Dropping the lease sends the release, too.
 //!
 //! # Nodes
-//! A [`Node`] is one vote. [`RedisNode`] is a server, a master under Sentinel or a Redis Cluster, by its
-//! [`RedisAddress`](redis::RedisAddress); [`MemoryNode`] is in the process. [`restart_check`] decides
-//! when a node that may have forgotten locks may vote. The connection of a [`RedisNode`] lives on the runtime on
-//! which the node is started: while that runtime is blocked, the node does not vote.
+//! Each [`Node`] has one vote. Depending on its [`RedisAddress`](redis::RedisAddress), a [`RedisNode`] is one server, a
+//! master under Sentinel, or a Redis Cluster. A [`MemoryNode`] lives in the process. [`restart_check`] decides when a
+//! node that may have forgotten locks may vote. The connection of a [`RedisNode`] is served by the tokio runtime on
+//! which the node was started. While something blocks that runtime, the node does not vote.
 //!
 //! # The outside world
-//! A client takes time, randomness and background tasks from an [`Environment`]. [`IoThread`] has the
-//! system's, on a thread of its own. It also serves nodes that were started without a runtime, or whose runtime ended.
+//! A client takes time, randomness and background tasks from an [`Environment`]. An [`IoThread`] provides those of the
+//! system, on a thread of its own. The thread also serves nodes that were started outside a runtime, or whose runtime
+//! has ended.
 //!
 //! # Modules
-//! The names at the root are what locking takes. Every other name is in one module:
-//! * [`request`]: how long a request tries and its lease is renewed; what a ttl and a name may be.
-//! * [`error`]: why a lock was not acquired, or not extended; why a lease is over.
-//! * [`lease`]: fencing tokens; how a body under a lease ended, and how its release went.
+//! The root has the names that every caller of a lock needs. Each other name is in one module:
+//! * [`request`]: the types and the limits of a request's values: retries, renewal, ttl, names, kinds of locks.
+//! * [`error`]: the reasons why an acquisition or an extension failed, and why a lease is over.
+//! * [`lease`]: fencing tokens, the outcomes of bodies and releases, and observers of extensions.
+//! * [`peek`]: the state of a lock on the nodes, and the result of a forced release.
 //! * [`redis`]: the address and the options of a [`RedisNode`].
-//! * [`node`]: the contract of a [`Node`], its calls and answers, for nodes of your own; how a node has been doing.
-//! * [`quorum`]: how many nodes are a majority.
-//! * [`waiting`]: for how long callers of one process may hand a lock over to each other; what tells an
-//!   observer of changes.
-//! * [`restart_check`]: when a node that may have forgotten locks may vote, without I/O.
-//! * [`mod@env`]: what an [`Environment`] is made of: clock, randomness, background work.
+//! * [`node`]: the contract of a [`Node`], its calls and answers, for nodes of your own; the health of a node.
+//! * [`quorum`]: the size of a majority, and the limits of fencing counters.
+//! * [`waiting`]: the watch that tells an observer of changes to a lock.
+//! * [`restart_check`]: the rules by which a node that may have forgotten locks may vote, without I/O.
+//! * [`mod@env`]: the parts of an [`Environment`]: clock, randomness, background work.
 //!
 //! # Features
 //! No feature is on by default. `tls` adds `rediss://`, `sentinel` adds `redis+sentinel://`, `cluster` adds
-//! `redis+cluster://`. `testing` is for `[dev-dependencies]`: it has what tests of nodes and of the holders of leases
-//! need, in the module `testing` and as methods.
+//! `redis+cluster://`. `testing` is for `[dev-dependencies]`: it adds helpers for tests of nodes and of code that holds
+//! leases, in the module `testing` and as methods.
 //!
 //! # Versions
-//! What semantic versioning covers is in the docs of `redlock-runtime`, in its section *Versions*. The types of the `redis`
-//! crate in signatures are in [`mod@redis`].
-// docs.rs says which feature an item needs.
+//! The documentation of `redlock-runtime` says in its section *Versions* what semantic versioning covers. The module
+//! [`mod@redis`] re-exports the types of the `redis` crate that are in signatures.
+// Makes docs.rs show which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
@@ -109,13 +109,13 @@ pub use redis::node::RedisNode;
 pub use request::Request;
 
 pub mod peek {
-    //! What a majority of the nodes says of a lock: see [`Client::peek`](crate::Client::peek).
+    //! The state of a lock on a majority of the nodes: see [`Client::peek`](crate::Client::peek).
 
     pub use crate::client::force_release::ForceReleased;
     pub use crate::quorum::peek::{Holder, LockStatus, Undecided};
 }
 
-/// Has what only the crates of this library use. It is no part of the public API and changes without notice.
+/// Items for the other crates of this library. The public API excludes them, so they change without notice.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::debug::debug_in_part;

@@ -1,10 +1,9 @@
 //! The interfaces to the outside world in an [`Environment`]: time ([`Clock`]), randomness
 //! ([`Entropy`]), and background work ([`Spawn`]).
 //!
-//! Core reads no global clock, draws from no global generator and spawns on no ambient runtime. It asks
-//! the [`Environment`] of its client. Production uses the boot clock, a CSPRNG and the library's own
-//! I/O thread ([`crate::IoThread::environment`]). A test uses its own, for example one clock for each
-//! client, and may skew each.
+//! Core takes all three from the [`Environment`] of its client, and never from global state or the ambient runtime.
+//! Production uses the boot clock, a CSPRNG and the library's own I/O thread ([`crate::IoThread::environment`]). A test
+//! uses parts of its own, for example one clock for each client, and may let these clocks differ.
 
 pub(crate) mod environment;
 mod system;
@@ -22,34 +21,34 @@ use crate::debug::debug_in_part;
 pub use environment::Environment;
 use system::LibrarySleep;
 
-/// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
-/// largest value is some 584 years after the origin.
+/// A point in time on one [`Clock`], in whole nanoseconds since the origin of that clock. Moments of different clocks
+/// cannot be compared. The largest value is about 584 years after the origin.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(u64);
 
 impl Moment {
-    /// The moment `since` after the clock's origin, or the largest value.
+    /// Returns the moment `since` after the clock's origin, or the largest value on overflow.
     pub const fn from_origin(since: Duration) -> Self {
         Self(nanos(since))
     }
 
-    /// The time from the clock's origin to this moment.
+    /// Returns the time from the clock's origin to this moment.
     pub const fn since_origin(self) -> Duration {
         Duration::from_nanos(self.0)
     }
 
-    /// The time from `earlier` to this moment; zero if `earlier` is not earlier.
+    /// Returns the time from `earlier` to this moment, or zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// This moment plus `by`, or the largest value on overflow.
+    /// Returns this moment plus `by`, or the largest value on overflow.
     #[must_use]
     pub const fn saturating_add(self, by: Duration) -> Self {
         Self(self.0.saturating_add(nanos(by)))
     }
 
-    /// This moment minus `by`, or the origin on underflow.
+    /// Returns this moment minus `by`, or the origin on underflow.
     #[must_use]
     pub const fn saturating_sub(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(by)))
@@ -62,15 +61,15 @@ impl fmt::Debug for Moment {
     }
 }
 
-/// Returns the nanoseconds of `span`, or the most that fit.
+/// Returns the nanoseconds of `span`, or the largest value on overflow.
 const fn nanos(span: Duration) -> u64 {
     let seconds = span.as_secs().saturating_mul(1_000_000_000);
     seconds.saturating_add(span.subsec_nanos() as u64)
 }
 
-/// A duration in whole µs, signed, for differences between clocks.
+/// Returns a duration in whole µs. The number is signed, for differences between clocks.
 pub(crate) fn micros(span: Duration) -> i128 {
-    // A duration has less than 2^84 µs.
+    // The conversion never fails, because a duration has less than 2^84 µs.
     i128::try_from(span.as_micros()).unwrap_or(i128::MAX)
 }
 
@@ -84,7 +83,7 @@ enum SleepKind {
 }
 
 impl Sleep {
-    /// A sleep that ends when `future` completes.
+    /// Returns a sleep that ends when `future` completes.
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(SleepKind::Other(Box::pin(future)))
     }
@@ -106,27 +105,27 @@ debug_in_part!(Sleep);
 /// Background work for a [`Spawn`].
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A monotonic clock. It must also count while the host is suspended: a lease that outlives the
-/// suspension of a laptop or the migration of a virtual machine must be seen as expired.
+/// A monotonic clock that also counts while the host is suspended. Otherwise a lease would seem valid although its time
+/// passed while a laptop slept, or a virtual machine migrated.
 pub trait Clock: Send + Sync + 'static {
-    /// The current moment. Never goes back.
+    /// Returns the current moment. Never goes back.
     fn now(&self) -> Moment;
 
-    /// The time since the Unix epoch, by the host's clock. It may jump, so it is used for hints only.
+    /// Returns the time since the Unix epoch, by the host's clock. That clock may jump, so the time serves only as a hint.
     fn wall(&self) -> Duration;
 
-    /// A future that completes once [`now`](Self::now) has reached `at`, or a little later.
-    /// It must work on any executor, and may be dropped at any time.
+    /// Returns a future that completes once [`now`](Self::now) has reached `at`, or a little later. The future must work
+    /// on any executor, and may be dropped at any time.
     fn sleep_until(&self, at: Moment) -> Sleep;
 }
 
-/// A source of unpredictable bytes. Owner tokens need it, as a token is the right to release.
+/// A source of unpredictable bytes. Owner tokens need it, because a token is the right to release the lock.
 pub trait Entropy: Send + Sync + 'static {
-    /// Fills `bytes` from a cryptographically secure generator (or, in a simulation, a seeded one).
+    /// Fills `bytes` from a cryptographically secure generator. A simulation may use a seeded generator.
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// Runs background work. It must outlive the caller's own runtime.
+/// Runs background work, which must go on when the caller's own runtime ends.
 pub trait Spawn: Send + Sync + 'static {
     /// Runs `task` to its end, detached from the caller.
     fn spawn(&self, task: Task);
