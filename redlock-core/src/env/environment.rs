@@ -15,7 +15,7 @@ pub struct Environment {
     pub clock: Arc<dyn Clock>,
     /// The source of owner tokens and retry jitter.
     pub entropy: Arc<dyn Entropy>,
-    /// The spawner of background tasks, which renew leases and wait for late answers.
+    /// The spawner of background tasks, such as the renewal of leases.
     pub spawner: Arc<dyn Spawn>,
 }
 
