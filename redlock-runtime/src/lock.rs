@@ -17,12 +17,11 @@ use crate::lease::{Fenced, Lease, LeaseHandle};
 use crate::parameters::prelude::*;
 use crate::site::Site;
 
-/// Begins a lock on `resource`, as an alternative to the attribute. Nothing happens before
+/// Begins a lock on `resource`, as an alternative to the attribute. Nothing is sent before
 /// [`acquire`](LockBuilder::acquire) or [`run`](LockBuilder::run).
 ///
-/// A name is text or bytes. Only the attribute reads `{id}` in it as a template: here, write
-/// `format!("order:{id}")`. An array, a slice or a `Vec` of names is several, all or none; so is
-/// [`Resource::all`] of an iterator.
+/// A name is text or bytes. Only the attribute reads `{id}` as a template, so write `format!("order:{id}")` here. An
+/// array, a slice or a `Vec` of names locks all of them or none. [`Resource::all`] does the same for an iterator.
 ///
 /// # Example: a critical section
 /// ```
@@ -58,15 +57,13 @@ pub fn lock(resource: impl Into<Resource>) -> LockBuilder {
     LockBuilder(LockSpec::new(site, resource.into()), PhantomData)
 }
 
-/// A lock before its acquisition: see [`lock`]. The registry's defaults give all other parameters.
+/// A lock before its acquisition: see [`lock`]. Parameters that are left out come from the registry's defaults.
 ///
 /// `L` is the lease that `acquire` returns: a [`Lease`], or a [`Fenced`] one after [`fencing`](Self::fencing).
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let lock = redlock_runtime::lock("order:42").retry_count(0);
 /// let lease = lock.acquire().await?;
 /// # lease.release().await;
@@ -78,16 +75,14 @@ pub struct LockBuilder<L = Lease>(pub(crate) LockSpec, PhantomData<fn() -> L>);
 for_each_parameter!(setters!(LockBuilder<L>, it => it.0.options));
 
 impl<L> LockBuilder<L> {
-    /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show the name
-    /// where they name an annotated function, and without a name the file and the line of the call of [`lock`].
+    /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show this name where
+    /// they show the name of an annotated function. Without a name, they show the file and the line of the call of [`lock`].
     ///
-    /// The name is a label of metrics. It belongs to the source, and so is no text of run time.
+    /// The name labels metrics, so it is a constant of the source, and never a text that is made at run time.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").name("refund").acquire().await?;
     /// assert_eq!(lease.site().name(), "refund");
     /// # lease.release().await;
@@ -102,9 +97,7 @@ impl<L> LockBuilder<L> {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").pools(["a"]).acquire().await?;
     /// # lease.release().await;
     /// # Ok(()) }
@@ -114,18 +107,16 @@ impl<L> LockBuilder<L> {
         self
     }
 
-    /// Shows a few words to people who look at the lock: which job this is, on whose behalf. Refusals of other
-    /// callers, [`Registry::held`](crate::registry::Registry::held) and [`peek`](Self::peek) show them.
+    /// Attaches a few words for people who look at the lock: which job this is, and on whose behalf. Refusals of other
+    /// callers, [`Registry::held`](crate::registry::Registry::held) and [`peek`](Self::peek) show the note.
     ///
-    /// The note stands on the nodes behind the owner token, so everybody who can read the nodes can read
-    /// it: it is no place for a secret. A note has at most 256 bytes. A longer text is cut, as a bad note is no
-    /// reason to refuse a lock. A call that shares the lease of a holder above it has that holder's note.
+    /// The nodes store the note with the owner token. Everybody who can read the nodes can read it, so keep secrets out of
+    /// it. A note has at most 256 bytes. A longer text is cut, because a lock is more important than its note. A call that
+    /// shares the lease of an outer holder has that holder's note.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let clerk = "Ada";
     /// let lock = redlock_runtime::lock("order:42").note(format_args!("refund, by {clerk}"));
     /// let lease = lock.acquire().await?;
@@ -137,14 +128,12 @@ impl<L> LockBuilder<L> {
         Self(self.0.note(format_args!("{note}")), PhantomData)
     }
 
-    /// Sets the parameters that `options` set. The others stay as they are. After [`fencing`](Self::fencing), the lock
-    /// is fenced whatever `options` say.
+    /// Sets the parameters that `options` set, and keeps the others. After [`fencing`](Self::fencing), the lock is fenced
+    /// even if `options` say otherwise.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// use redlock_runtime::parameters::LockOptions;
     ///
     /// let once = LockOptions::new().retry_count(0);
@@ -157,20 +146,18 @@ impl<L> LockBuilder<L> {
         self
     }
 
-    /// Asks the nodes who holds the lock. A majority says that it is free, or names its holder.
+    /// Asks the nodes who holds the lock. A majority says that the lock is free, or names its holder.
     ///
-    /// It only reads: neither the holder nor those who wait notice. Of this lock's setters, only
-    /// [`pools`](Self::pools) and [`name`](Self::name) matter, which say on which nodes the lock is.
+    /// The question only reads, so holders and waiters do not notice it. Of this lock's setters, only
+    /// [`pools`](Self::pools) and [`name`](Self::name) have an effect: the pools select the nodes, and errors show the name.
     ///
-    /// The answer is true of a moment that has passed when it arrives. It is for people, dashboards and
-    /// logs: a lock that is free may be another's before the next line. If the resource has
-    /// [`permits`](Self::permits), the answer is about permit 0 alone.
+    /// The answer describes a moment that has passed when it arrives. Use it for people, dashboards and logs: a free lock
+    /// may have a holder before the next line runs. If the resource has [`permits`](Self::permits), the answer is about
+    /// permit 0 alone.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// use redlock_runtime::peek::LockStatus;
     ///
     /// let lease = redlock_runtime::lock("order:42").note("refund").acquire().await?;
@@ -187,8 +174,8 @@ impl<L> LockBuilder<L> {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Nodes that fail are no
-    /// error: without a majority the status is `Undecided`, and says why.
+    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Failed nodes cause no error: if no
+    /// majority agrees, the status is `Undecided`, and lists them.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -199,20 +186,20 @@ impl<L> LockBuilder<L> {
         status.map_err(|it| self.0.error(LockErrorKind::Invalid(it), Some(&registry)))
     }
 
-    /// Deletes the lock on its nodes in an emergency, also if another process holds it.
+    /// Deletes the lock on its nodes in an emergency, even if another process holds it.
     ///
-    /// Its keys, all permits and readers' entries go. Fencing counters and the records of [`once_per`](Self::once_per) stay. It
-    /// succeeds if a majority deleted what was there, names the holders that lost it and the nodes that did not confirm,
-    /// and logs it. Of this lock's setters only [`pools`](Self::pools) and [`name`](Self::name) matter.
+    /// The keys of all kinds of locks are deleted: the plain lock, all permits, and readers. Fencing counters and the records
+    /// of [`once_per`](Self::once_per) stay. The call succeeds if a majority confirms. The result names the holders that
+    /// lost the lock, and the nodes that did not confirm. The outcome is logged. Of this lock's setters, only
+    /// [`pools`](Self::pools) and [`name`](Self::name) have an effect: the pools select the nodes, and errors and logs show
+    /// the name.
     ///
     /// The holder does not notice at once: see the guide's page
     /// [looking](crate::guide::tasks::looking#a-lock-that-has-to-go).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let _stuck = redlock_runtime::lock("order:42").acquire().await?;
     /// let released = redlock_runtime::lock("order:42").force_release().await?;
     /// assert!(released.to_string().starts_with("taken from "));
@@ -220,11 +207,11 @@ impl<L> LockBuilder<L> {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool`, `Invalid`, and `Unavailable` without a majority;
-    /// some nodes may have deleted the keys then.
+    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Without a majority the kind is
+    /// `Unavailable`, and some nodes may have deleted the keys.
     ///
     /// # Cancellation
-    /// If the future is dropped, the nodes may have deleted the keys, or some of them.
+    /// If the future is dropped, some or all nodes may have deleted the keys.
     pub async fn force_release(self) -> Result<ForceReleased, LockError> {
         let (registry, nodes) = self.0.registry_and_nodes()?;
         let LockSpec { resource, site, .. } = &self.0;
@@ -244,16 +231,15 @@ impl<L> LockBuilder<L> {
 }
 
 impl LockBuilder {
-    /// Asks for a fencing token, which the lease then has by its type: [`Fenced`]. No later call takes it back.
+    /// Asks for a fencing token. The type of the lease then guarantees the token: [`Fenced`]. Later calls of setters cannot
+    /// turn it off.
     ///
-    /// If a value of run time decides, set [`LockOptions::fencing`] by [`options`](Self::options), and ask the lease by
-    /// [`LeaseHandle::fenced`].
+    /// If you decide at run time, set [`LockOptions::fencing`] by [`options`](Self::options), and ask the lease for its
+    /// token by [`LeaseHandle::fenced`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").fencing().retry_count(0).acquire().await?;
     /// println!("UPDATE … WHERE fence <= {}", lease.fencing_token().as_i64());
     /// # lease.release().await;
@@ -268,16 +254,14 @@ impl LockBuilder {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
     /// lease.release().await;
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// [`LockError`]; of the kind `Lost` only if a lease that was to be shared is over.
+    /// [`LockError`]. The kind is `Lost` only if the call was to share a lease that is over.
     ///
     /// # Cancellation
     /// Dropping the future sends a release to every node that may have granted the lock.
@@ -285,16 +269,14 @@ impl LockBuilder {
         self.0.acquire().await
     }
 
-    /// Acquires the lock, runs `body` under it, releases it.
+    /// Acquires the lock, runs `body` under it, and releases the lock.
     ///
-    /// `body` is a future, because few bodies need their lease. Those find it by
+    /// `body` is a future, because few bodies need their lease. A body that needs it calls
     /// [`current_lease`](crate::current_lease).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let id = 7;
     /// let total = redlock_runtime::lock(format!("cart:{id}")).run(async { 6 * id }).await?;
     /// assert_eq!(total, 42);
@@ -302,27 +284,24 @@ impl LockBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the acquisition, or `Lost` if the body was cancelled because its lease
-    /// ended.
+    /// [`LockError`] of the acquisition, or of the kind `Lost` if the body was cancelled because its lease ended.
     ///
     /// # Cancellation
-    /// Dropping the future drops the body first, then releases.
+    /// Dropping the future drops the body first, and then releases the lock.
     pub fn run<B: Future>(self, body: B) -> impl Future<Output = Result<B::Output, LockError>> {
         let body = MappedBody { body, map: Ok };
         run_call(self.0.begin(), body, result_rules())
     }
 
-    /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose
-    /// body returns `Err` is not remembered: the next call runs.
+    /// Runs a body that may fail, as [`run`](Self::run) does. With [`once_per`](Self::once_per), a run whose body returns
+    /// `Err` is forgotten unless [`remember`](Self::remember) says otherwise, so the next call runs.
     ///
-    /// # Example: a report once an hour, by whichever process comes first
+    /// # Example: a report once an hour, by the first process that comes
     /// ```
     /// # use std::io;
     /// # use redlock_runtime::LockError;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// # #[derive(Debug, thiserror::Error)]
     /// # enum Failed { #[error(transparent)] Lock(#[from] LockError), #[error(transparent)] Io(#[from] io::Error) }
     /// use std::time::Duration;
@@ -338,7 +317,7 @@ impl LockBuilder {
     /// ```
     ///
     /// # Errors
-    /// The body's own; and the [`LockError`] of the acquisition, or `Lost` if the body was cancelled.
+    /// The body's own error. Otherwise those of [`run`](Self::run), converted to `E`.
     ///
     /// # Cancellation
     /// As [`run`](Self::run).
@@ -355,9 +334,7 @@ impl LockBuilder<Fenced<Lease>> {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let first = redlock_runtime::lock("order:42").fencing().acquire().await?;
     /// let token = first.fencing_token();
     /// first.release().await;
@@ -368,7 +345,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// As [`LockBuilder::acquire`]; and of the kind `Invalid` below a holder of the lock without a token.
+    /// As [`LockBuilder::acquire`]. The kind is `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
     /// As [`LockBuilder::acquire`].
@@ -378,20 +355,18 @@ impl LockBuilder<Fenced<Lease>> {
 
     /// Runs `body` as [`LockBuilder::run`] does, and gives it its lease with the fencing token.
     ///
-    /// `body` is a function, because its writes need the token.
+    /// `body` is a function of the lease, because its writes need the token.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lock = redlock_runtime::lock("order:42").fencing();
     /// lock.run(async |lease| println!("UPDATE … WHERE fence <= {}", lease.fencing_token())).await?;
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// As [`LockBuilder::run`]; and of the kind `Invalid` below a holder of the lock without a token.
+    /// As [`LockBuilder::run`]. The kind is `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
     /// As [`LockBuilder::run`].
@@ -408,9 +383,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     /// # use redlock_runtime::LockError;
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
+    /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
     /// let lock = redlock_runtime::lock("order:42").fencing();
     /// let token: Result<i64, LockError> =
     ///     lock.try_run(async |lease| Ok(lease.fencing_token().as_i64())).await;
@@ -419,7 +392,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// The body's own, and those of [`run`](Self::run).
+    /// The body's own error. Otherwise those of [`run`](Self::run), converted to `E`.
     ///
     /// # Cancellation
     /// As [`LockBuilder::run`].
@@ -431,7 +404,7 @@ impl LockBuilder<Fenced<Lease>> {
         Fenced::new(acquired?).try_run(body).await
     }
 
-    /// Returns the lock with a fencing token, whatever `options` say of it.
+    /// Returns the specification of this lock. Sets `fencing` last, so that it wins over `options`.
     fn spec(mut self) -> LockSpec {
         self.0.options.fencing = Some(true);
         self.0
