@@ -58,9 +58,8 @@
 //! block under the lock, and [`LockBuilder::acquire`] returns the lease.
 //!
 //! # Electing a leader
-//! [`election()`] makes this process a candidate for the leadership of the fleet. [`Election::run`](election::Election::run)
-//! runs a body while this process leads, term after term. The [module](mod@election) begins with the limits of that
-//! promise.
+//! [`election()`] creates a candidate for an office of the fleet. [`Election::run`](election::Election::run) runs a body
+//! in terms, while this process leads. The [module](mod@election) begins with the limits of that promise.
 //!
 //! # The lease
 //! A [`Lease`] holds the lock, and releases it when dropped. A [`LeaseHandle`] observes and extends the lease: it shows

@@ -1,4 +1,4 @@
-//! Annotated functions, known at link time.
+//! Sites: the annotated functions, collected at link time, and the places of locks in the object style.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,12 +10,12 @@ use redlock_core::error::Invalid;
 
 use crate::parameters::prelude::*;
 
-/// A function under `#[redlock]`, as the attribute describes it; or the locks of one
-/// [name](crate::LockBuilder::name) in the object style.
+/// A function under `#[redlock]`, as the attribute describes it. In the object style: the locks of one
+/// [name](crate::LockBuilder::name), or of one place in the source.
 ///
-/// Two sites are the same site if they are equal. All instances of a generic function share one. So do the copies
-/// that another attribute makes of a function, such as `#[axum::debug_handler]`. One call of a `macro_rules!`
-/// macro can make several sites, which then are on the same line.
+/// Two sites are the same site if they are equal. All instances of a generic function share one site. So do the copies
+/// that another attribute makes of a function, such as `#[axum::debug_handler]`. One call of a `macro_rules!` macro can
+/// make several sites on one line.
 ///
 /// ```
 /// use redlock_runtime::{LockError, redlock};
@@ -31,7 +31,7 @@ use crate::parameters::prelude::*;
 /// ```
 #[derive(PartialEq)]
 pub struct Site {
-    /// `module::function`, also if it has a name; `None` for the object style.
+    /// The function's path, `module::function`, even if the site has another name; `None` for the object style.
     pub(crate) function: Option<&'static str>,
     name: &'static str,
     file: &'static str,
@@ -39,7 +39,7 @@ pub struct Site {
     column: u32,
     resource: &'static str,
     pools: Option<&'static [&'static str]>,
-    /// Returns the parameters whose values are expressions. Only the call knows these values.
+    /// The parameters whose values are expressions. Only the call knows these values.
     at_call: &'static [&'static str],
     /// True if `if_locked = "skip"` is set.
     pub(crate) skips: bool,
@@ -63,14 +63,14 @@ macro_rules! site_setters {
 }
 
 /// Makes a site in a `static`, value by value.
-// Hidden: only the expansion of the attribute names it.
+// Hidden, because only the expansion of the attribute names this type.
 #[doc(hidden)]
 pub struct SiteBuilder(Site);
 
 for_each_parameter!(const_setters!(SiteBuilder));
 
 impl SiteBuilder {
-    /// `function` is the path of the function.
+    /// Begins the site of the function with the path `function`. `resource` is the template, or the expression as written.
     #[must_use]
     pub const fn new(
         function: &'static str,
@@ -105,7 +105,7 @@ impl SiteBuilder {
         /// Names the site.
         name(name: &'static str) sets name to name;
 
-        /// Names the parameters whose values are given at the call.
+        /// Names the parameters whose values are expressions, which each call evaluates.
         at_call(names: &'static [&'static str]) sets at_call to names;
 
         /// Names the pools of the lock.
@@ -125,7 +125,7 @@ impl SiteBuilder {
 /// The text that the macro writes between the templates of several names.
 const SEVERAL: &str = " + ";
 
-/// Tells the sites in the object style apart.
+/// Identifies a site in the object style.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SiteKey {
     name: Option<&'static str>,
@@ -137,8 +137,8 @@ struct SiteKey {
 /// The sites in the object style that were used so far.
 static USED: RwLock<BTreeMap<SiteKey, &'static Site>> = RwLock::new(BTreeMap::new());
 
-/// Sites in the object style. A site is made once and kept: there are no more sites than the source has
-/// places and names.
+/// Sites in the object style. Each site is made once and kept until the process ends. Their number is bounded by the places
+/// and the names in the source.
 impl Site {
     /// Returns the site of an unnamed call at this place of the source. Its name is the file and the line.
     pub(crate) fn at(at: &'static Location<'static>) -> &'static Self {
@@ -151,7 +151,7 @@ impl Site {
         .site()
     }
 
-    /// Returns the site of the same place with a name.
+    /// Returns the site with this name at the place of `self`.
     pub(crate) fn named(&self, name: &'static str) -> &'static Self {
         SiteKey {
             name: Some(name),
@@ -164,7 +164,7 @@ impl Site {
 }
 
 impl SiteKey {
-    /// Returns the one site of this key.
+    /// Returns the site of this key, and makes it at the first use.
     fn site(self) -> &'static Site {
         if let Some(site) = USED.read().get(&self) {
             return site;
@@ -181,8 +181,8 @@ impl SiteKey {
 }
 
 impl Site {
-    /// Refuses the text of an expression that was meant as a template: it has a parameter's name in braces, and
-    /// would be the same for every call.
+    /// Refuses the text of an expression that was meant as a template. Such a text has a parameter's name in braces, so all
+    /// calls would share one lock.
     ///
     /// # Errors
     /// [`Invalid`], with the placeholder and what to write.
@@ -208,101 +208,53 @@ impl Site {
         })
     }
 
-    /// Returns the address of the `static`. Equal sites may have several.
+    /// Returns the address of the `static`. Equal sites may have different addresses.
     pub(crate) fn address(&'static self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Returns the site's name, as configuration and logs have it: what the attribute's `name` or
-    /// [`LockBuilder::name`](crate::LockBuilder::name) says, or the function's path, `module::function`. In the
-    /// object style without a name it is the file and the line, `src/orders.rs:12`.
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert!(site.name().ends_with("::tidy"));
-    /// ```
+    /// Returns the site's name in configuration and logs. The attribute's `name` or
+    /// [`LockBuilder::name`](crate::LockBuilder::name) sets it. The default is the function's path, `module::function`, and
+    /// in the object style the file and the line, `src/orders.rs:12`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// `src/orders.rs:12:1`
+    /// Returns the place in the source, such as `src/orders.rs:12:1`.
     pub(crate) fn place(&self) -> String {
         format!("{}:{}:{}", self.file, self.line, self.column)
     }
 
     /// Returns the source file of the attribute, or of the call of [`lock`](crate::lock()).
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// println!("{}:{}", site.file(), site.line());
-    /// ```
     pub fn file(&self) -> &'static str {
         self.file
     }
 
     /// Returns the line of the attribute, or of the call of [`lock`](crate::lock()).
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert!(site.line() > 0);
-    /// ```
     pub fn line(&self) -> u32 {
         self.line
     }
 
-    /// Returns the resource's template, or the expression that makes it, as written. Empty in the object
-    /// style.
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert_eq!(site.resource_template(), "shelf:{id}");
-    /// ```
+    /// Returns the resource's template as written, or the expression that makes the resource. The text is empty in the
+    /// object style.
     pub fn resource_template(&self) -> &'static str {
         self.resource
     }
 
-    /// Returns the parameters whose values are expressions, evaluated at each call.
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert!(site.parameters_at_call().is_empty());
-    /// ```
+    /// Returns the names of the parameters whose values are expressions, which each call evaluates.
     pub fn parameters_at_call(&self) -> &'static [&'static str] {
         self.at_call
     }
 
-    /// Returns the pools that the attribute names; `None` means the default pools.
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.name().ends_with("::tidy")).unwrap();
-    /// assert_eq!(site.pools(), None);
-    /// ```
+    /// Returns the pools that the attribute names, or `None` if the lock uses the default pools.
     pub fn pools(&self) -> Option<&'static [&'static str]> {
         self.pools
     }
 }
 
 impl Site {
-    /// Returns a resource for a check before any call. The names are templates, and as many as a call has if the
-    /// attribute lists several.
+    /// Returns a resource for checks before any call. If the attribute lists several names, the resource has their
+    /// templates as its names, because the number of names matters.
     pub(crate) fn sample_resource(&self) -> Resource {
         if self.has_several_names {
             Resource::all(self.resource.split(SEVERAL))
@@ -315,14 +267,14 @@ impl Site {
     pub(crate) fn own_options(&self) -> LockOptions {
         let options = self.options;
         if self.skips {
-            // A caller that skips the work gives up at once, unless the attribute says otherwise.
+            // By default, a caller that may skip the work does not retry. The attribute's own options win.
             return options.above(LockOptions::new().retry_count(0));
         }
         options
     }
 }
 
-/// `` `shop::charge` (src/orders.rs:12:1) ``, or `` `src/orders.rs:12:1` `` without a name.
+/// For example `` `shop::charge` (src/orders.rs:12:1) ``. A site without a name is `` `src/orders.rs:12:1` ``.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.place();
@@ -345,7 +297,7 @@ impl fmt::Debug for Site {
 }
 
 /// Puts a site into the list of all sites.
-// Hidden: only the expansion of the attribute names it.
+// Hidden, because only the expansion of the attribute names this type.
 #[doc(hidden)]
 pub struct Registration(pub &'static Site);
 
