@@ -1,5 +1,5 @@
-//! Distributed locks as an attribute: a function's body runs under a lock that a majority of
-//! independent Redis nodes granted ([Redlock]). A return, an error, a panic and a dropped future all release the lock.
+//! Distributed locks as an attribute. A function's body runs under a lock that a majority of independent Redis nodes
+//! granted ([Redlock]). A return, an error, a panic and a dropped future all release the lock.
 //!
 //! ```
 //! use redlock_runtime::{Config, LockError, redlock};
@@ -85,11 +85,11 @@
 //! parameters as a value, and [`Config::site`] overrides the parameters of one function. [`init()`] checks every
 //! annotated function of the program against the configuration, and starts the global registry.
 //!
-//! [`Config::pool_node`] takes a node of your own. [`node`] has the contract of such a node, and [`mod@env`] has its clock
-//! and its tasks. [`restart_check`] has the rules for a node that may forget locks.
+//! [`Config::pool_node`] takes a node of your own. [`node`] has the contract of such a node, and [`mod@env`] has the
+//! clock and the tasks for it. [`restart_check`] has the rules for a node that may forget locks.
 //!
 //! # Shutdown
-//! [`Redlock::shutdown`] lets bodies finish, cancels those that take too long, releases their locks, and returns a
+//! [`Redlock::shutdown`] lets bodies finish, cancels slow bodies, releases their locks, and returns a
 //! [report](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM, and [`Redlock::shutdown_after`] bounds a
 //! server that drains. For a program that uses none of these, [`Config::release_on_exit`] releases the locks at a signal.
 //!

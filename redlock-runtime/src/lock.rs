@@ -174,8 +174,8 @@ impl<L> LockBuilder<L> {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Failed nodes cause no error: if no
-    /// majority agrees, the status is `Undecided`, and lists them.
+    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Failed nodes cause no error. If
+    /// the others are too few for a majority, the status is `Undecided`, and lists the failed nodes.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.

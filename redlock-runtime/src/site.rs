@@ -267,7 +267,7 @@ impl Site {
     pub(crate) fn own_options(&self) -> LockOptions {
         let options = self.options;
         if self.skips {
-            // By default, a caller that may skip the work does not retry. The attribute's own options win.
+            // A caller that may skip the work makes a single attempt, unless the attribute says otherwise.
             return options.above(LockOptions::new().retry_count(0));
         }
         options

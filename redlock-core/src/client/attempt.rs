@@ -1,4 +1,4 @@
-//! One attempt to acquire a lock: asks all nodes at once, and is decided by a majority.
+//! Attempts to acquire a lock. An attempt asks all nodes at once, and a majority decides it.
 
 use std::sync::Arc;
 

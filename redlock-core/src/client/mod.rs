@@ -112,8 +112,8 @@ impl Client {
     ///
     /// # Errors
     /// * [`AcquireError::Contended`] if a majority answered and another holder has the resource.
-    /// * [`AcquireError::Unavailable`] if no majority answered in time, or if the grant of a majority came with too little
-    ///   validity, or without an agreed fencing token.
+    /// * [`AcquireError::Unavailable`] if no majority answered in time. Also if a majority granted the lock, but too little
+    ///   validity was left, or the majority did not agree on a fencing token.
     /// * [`AcquireError::AlreadyRun`] if a majority remembers a run of the request's [`once_per`](Request::once_per).
     /// * [`AcquireError::Invalid`] for a wrong request or node set, before anything is sent.
     ///
@@ -124,8 +124,8 @@ impl Client {
         acquire::acquire(&self.shared, nodes, request).await
     }
 
-    /// Returns the last recorded run of `resource`, if a majority of `nodes` reports one within the node timeout: see
-    /// [`Request::once_per`](crate::Request::once_per). A node that fails, or stays silent, counts as a node without a
+    /// Returns the last recorded run of `resource`, if a majority of `nodes` reports one. Waits for at most the node
+    /// timeout. [`Request::once_per`](crate::Request::once_per) explains runs. A node that fails, or stays silent, counts as a node without a
     /// record. A record also counts for nothing if it has more time left than a run of `period` can have.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl Client {
     }
 
     /// Asks a majority of `nodes` for the state of the lock on `resource`, within the node timeout. The question only
-    /// reads: it changes nothing on the nodes, and holders and waiters do not notice it.
+    /// reads. The keys on the nodes stay as they are, and holders and waiters do not notice it.
     ///
     /// The answer describes a moment that has passed when it arrives. Use it for people, dashboards and logs. Only
     /// [`Client::acquire`] excludes another holder.

@@ -21,8 +21,8 @@ use crate::debug::debug_in_part;
 pub use environment::Environment;
 use system::LibrarySleep;
 
-/// A point in time on one [`Clock`], in whole nanoseconds since the origin of that clock. Moments of different clocks
-/// cannot be compared. The largest value is about 584 years after the origin.
+/// A point in time on one [`Clock`]. It counts whole nanoseconds since an origin that only that clock knows, so moments of
+/// different clocks cannot be compared. The largest value is about 584 years after the origin.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(u64);
 

@@ -49,7 +49,7 @@ impl Clock for IoThread {
 
     fn wall(&self) -> Duration {
         let now = std::time::SystemTime::now();
-        // Returns zero, which is no hint, if the host's clock is before 1970.
+        // Zero, for a clock before 1970, means that there is no hint.
         now.duration_since(std::time::UNIX_EPOCH)
             .unwrap_or_default()
     }
@@ -132,7 +132,7 @@ mod tests {
         let before = clock.now();
         let sleep = clock.sleep_until(before.saturating_add(Duration::from_millis(5)));
         drop((io, clock));
-        // This runtime has no timers, so the sleep has to bring its own.
+        // Leave out tokio's timers here, so that the sleep has to bring its own.
         let bare = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();

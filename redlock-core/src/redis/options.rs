@@ -38,7 +38,7 @@ options! {
         /// Sets the treatment of a server that is unfit for locks. Default: [`Vetting::Refuse`].
         vetting: Vetting = Vetting::Refuse;
 
-        /// Declares that the server keeps everything across a restart: it has `appendfsync always`, and no replica is
+        /// Declares that the server keeps everything across a restart. It has `appendfsync always`, and no replica is
         /// promoted. Then the node may vote at once after a restart, without a quarantine. Default: `false`. The option is
         /// ignored for an address that [fails over](crate::redis::RedisAddress::fails_over).
         trust_aof: bool = false;
@@ -76,7 +76,7 @@ impl RedisOptions {
     }
 }
 
-/// The treatment of a server that is unfit for locks, such as a replica, or a server that evicts keys.
+/// The treatment of a server that is unfit for locks. Examples are a replica, and a server that evicts keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Vetting {

@@ -105,8 +105,8 @@ macro_rules! for_each_pool_setting {
             /// ```
             password_file: PathBuf, from impl Into<PathBuf>;
 
-            /// Sets how an unfit server of this pool is treated, such as a replica, or a server that evicts keys. By default
-            /// `init` refuses the pool.
+            /// Sets the treatment of an unfit server of this pool, such as a replica, or a server that evicts keys. By
+            /// default, `init` refuses the pool.
             ///
             /// ```
             /// use redlock_runtime::config::Vetting;
