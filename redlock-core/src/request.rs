@@ -70,8 +70,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Returns a request for a plain lock with the protocol's defaults: [`DEFAULT_TTL`], [`DEFAULT_RETRY_COUNT`],
-    /// [`DEFAULT_RETRY_DELAY`], [`DEFAULT_CLOCK_DRIFT_FACTOR`] and [`DEFAULT_MIN_VALIDITY`].
+    /// Returns a request for a plain lock with the defaults of the protocol. These are [`DEFAULT_TTL`],
+    /// [`DEFAULT_RETRY_COUNT`], [`DEFAULT_RETRY_DELAY`], [`DEFAULT_CLOCK_DRIFT_FACTOR`] and [`DEFAULT_MIN_VALIDITY`].
     pub fn new(resource: impl Into<Resource>) -> Self {
         Self {
             resource: resource.into(),
@@ -93,7 +93,7 @@ impl Request {
         /// Sets the time after which the nodes free the lock on their own.
         ttl: Duration;
 
-        /// Sets the limit at which the caller gives up: a number of retries, or another [`RetryLimit`].
+        /// Sets the limit at which the caller gives up. A number is a number of retries.
         retry_limit: impl Into<RetryLimit>;
 
         /// Sets the longest pause between two attempts.

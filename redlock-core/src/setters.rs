@@ -1,6 +1,6 @@
 //! Macros that write consuming setters, and structs of options with such setters.
 
-/// Writes a setter for each row: its documentation, the field's name, and the type that the setter takes.
+/// Writes a setter for each row. A row has the documentation, the field's name, and the type of the argument.
 macro_rules! setters {
     ($($(#[$doc:meta])+ $name:ident: $type:ty;)+) => { $(
         $(#[$doc])+

@@ -194,7 +194,7 @@ impl<L> LockBuilder<L> {
     /// [`pools`](Self::pools) and [`name`](Self::name) have an effect: the pools select the nodes, and errors and logs show
     /// the name.
     ///
-    /// The holder does not notice at once: see the guide's page
+    /// The holder notices later: see the guide's page
     /// [looking](crate::guide::tasks::looking#a-lock-that-has-to-go).
     ///
     /// ```
@@ -249,8 +249,8 @@ impl LockBuilder {
         LockBuilder(self.0, PhantomData)
     }
 
-    /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
-    /// shares that body's lease.
+    /// Acquires the lock. A call below a body that holds the same resource on the same pools shares the lease of that
+    /// body.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -320,7 +320,7 @@ impl LockBuilder {
     /// The body's own error. Otherwise those of [`run`](Self::run), converted to `E`.
     ///
     /// # Cancellation
-    /// As [`run`](Self::run).
+    /// Dropping the future has the same effect as for [`run`](Self::run).
     pub fn try_run<T, E: From<LockError>>(
         self,
         body: impl Future<Output = Result<T, E>>,
@@ -348,7 +348,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// As [`LockBuilder::acquire`]. The kind is `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
-    /// As [`LockBuilder::acquire`].
+    /// Dropping the future has the same effect as for [`LockBuilder::acquire`].
     pub async fn acquire(self) -> Result<Fenced<Lease>, LockError> {
         self.spec().acquire().await.map(Fenced::new)
     }
@@ -369,7 +369,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// As [`LockBuilder::run`]. The kind is `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
-    /// As [`LockBuilder::run`].
+    /// Dropping the future has the same effect as for [`LockBuilder::run`].
     pub async fn run<B: Future>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,
@@ -395,7 +395,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// The body's own error. Otherwise those of [`run`](Self::run), converted to `E`.
     ///
     /// # Cancellation
-    /// As [`LockBuilder::run`].
+    /// Dropping the future has the same effect as for [`LockBuilder::run`].
     pub async fn try_run<T, E: From<LockError>, B: Future<Output = Result<T, E>>>(
         self,
         body: impl FnOnce(Fenced<LeaseHandle>) -> B,

@@ -303,8 +303,7 @@ pub struct Registration(pub &'static Site);
 
 inventory::collect!(Registration);
 
-/// Returns all functions under `#[redlock]` that are linked into this program, in the order of their
-/// source.
+/// Returns all annotated functions that are linked into this program, in the order of their source.
 ///
 /// ```
 /// for site in redlock_runtime::registry::sites() {
@@ -322,7 +321,7 @@ pub fn sites() -> Vec<&'static Site> {
     sites
 }
 
-/// Returns the `static` of each annotated function, and of each copy that another attribute made of one.
+/// Returns the `static` of each annotated function. A copy that another attribute made of a function has its own.
 pub(crate) fn statics() -> impl Iterator<Item = &'static Site> {
     let registered = inventory::iter::<Registration>();
     registered.into_iter().map(|site| site.0)

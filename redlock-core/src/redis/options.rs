@@ -95,7 +95,7 @@ options! {
     /// connection on. While the files are invalid, no new connection is made.
     #[derive(Clone, PartialEq, Eq)]
     pub struct TlsOptions {
-        /// Sets the file of the CAs that may have issued the server's certificate, in place of the system's.
+        /// Sets the file with the trusted CAs, in place of the system's.
         ca: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
 
         /// Sets the file of the client's certificate. After it, the file has the certificates of the CAs between it and
