@@ -78,7 +78,7 @@ impl<L> LockBuilder<L> {
     /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show this name where
     /// they show the name of an annotated function. Without a name, they show the file and the line of the call of [`lock`].
     ///
-    /// The name labels metrics, so it is a constant of the source, and never a text that is made at run time.
+    /// The name is a `&'static str`, because it labels metrics. Names that are made at run time would be too many.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -174,7 +174,7 @@ impl<L> LockBuilder<L> {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Failed nodes cause no error. If
+    /// Returns a [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Failed nodes cause no error. If
     /// the others are too few for a majority, the status is `Undecided`, and lists the failed nodes.
     ///
     /// # Cancellation
@@ -207,7 +207,7 @@ impl<L> LockBuilder<L> {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Without a majority the kind is
+    /// Returns a [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Without a majority the kind is
     /// `Unavailable`, and some nodes may have deleted the keys.
     ///
     /// # Cancellation
@@ -261,7 +261,7 @@ impl LockBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`]. The kind is `Lost` only if the call was to share a lease that is over.
+    /// Returns a [`LockError`]. Its kind is `Lost` only if the call was to share a lease that is over.
     ///
     /// # Cancellation
     /// Dropping the future sends a release to every node that may have granted the lock.
@@ -284,7 +284,7 @@ impl LockBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`LockError`] of the acquisition, or of the kind `Lost` if the body was cancelled because its lease ended.
+    /// Returns the [`LockError`] of the acquisition, or `Lost` if the body was cancelled because its lease ended.
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, and then releases the lock.
@@ -317,7 +317,7 @@ impl LockBuilder {
     /// ```
     ///
     /// # Errors
-    /// The body's own error. Otherwise those of [`run`](Self::run), converted to `E`.
+    /// Returns the body's own error, or an error of [`run`](Self::run) that is converted to `E`.
     ///
     /// # Cancellation
     /// Dropping the future has the same effect as for [`run`](Self::run).
@@ -345,7 +345,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// As [`LockBuilder::acquire`]. The kind is `Invalid` below a holder of the lock without a token.
+    /// Returns the errors of [`LockBuilder::acquire`], and `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
     /// Dropping the future has the same effect as for [`LockBuilder::acquire`].
@@ -366,7 +366,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// As [`LockBuilder::run`]. The kind is `Invalid` below a holder of the lock without a token.
+    /// Returns the errors of [`LockBuilder::run`], and `Invalid` below a holder of the lock without a token.
     ///
     /// # Cancellation
     /// Dropping the future has the same effect as for [`LockBuilder::run`].
@@ -392,7 +392,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// The body's own error. Otherwise those of [`run`](Self::run), converted to `E`.
+    /// Returns the body's own error, or an error of [`run`](Self::run) that is converted to `E`.
     ///
     /// # Cancellation
     /// Dropping the future has the same effect as for [`LockBuilder::run`].

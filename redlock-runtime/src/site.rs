@@ -13,7 +13,7 @@ use crate::parameters::prelude::*;
 /// A function under `#[redlock]`, as the attribute describes it. In the object style: the locks of one
 /// [name](crate::LockBuilder::name), or of one place in the source.
 ///
-/// Two sites are the same site if they are equal. All instances of a generic function share one site. So do the copies
+/// Two values are the same site if they are equal. All instances of a generic function share one site. So do the copies
 /// that another attribute makes of a function, such as `#[axum::debug_handler]`. One call of a `macro_rules!` macro can
 /// make several sites on one line.
 ///
@@ -274,7 +274,7 @@ impl Site {
     }
 }
 
-/// For example `` `shop::charge` (src/orders.rs:12:1) ``. A site without a name is `` `src/orders.rs:12:1` ``.
+/// Shows name and place, as `` `shop::charge` (src/orders.rs:12:1) ``. Without a name, shows the place alone.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.place();

@@ -61,7 +61,7 @@ pub(super) async fn force_release(
     })
 }
 
-/// For example `taken from web-7/3121, web-8/1; c: no answer in 103 ms`.
+/// Shows the outcome, as `taken from web-7/3121, web-8/1; c: no answer in 103 ms`.
 impl fmt::Display for ForceReleased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let owners = self.taken_from.iter().map(Option::as_deref);

@@ -108,7 +108,7 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// A monotonic clock that also counts while the host is suspended. Otherwise a lease would seem valid although its time
 /// passed while a laptop slept, or a virtual machine migrated.
 pub trait Clock: Send + Sync + 'static {
-    /// Returns the current moment. Never goes back.
+    /// Returns the current moment. A later call never returns an earlier moment.
     fn now(&self) -> Moment;
 
     /// Returns the time since the Unix epoch, by the host's clock. That clock may jump, so the time serves only as a hint.
