@@ -1,8 +1,8 @@
 //! The Redlock algorithm over independent Redis nodes.
 //!
-//! This crate contains the algorithm alone, without global state. Applications use `redlock-runtime`, which adds the
-//! `#[redlock]` attribute, the registry of pools, configuration and shutdown, and takes [nodes of your own](node). Use
-//! this crate directly if you bring your own clocks or randomness.
+//! This crate contains the algorithm alone, with no global state and no macro. Applications use `redlock-runtime`, which
+//! adds the `#[redlock]` attribute, the registry of pools, configuration and shutdown. `redlock-runtime` also accepts
+//! [nodes of your own](node). Use this crate directly if you need a clock or randomness of your own.
 //!
 //! # Example: a lock over three in-process nodes
 //! ```
@@ -28,47 +28,49 @@
 //! ```
 //!
 //! # The path of a lock
-//! *request → waiting → attempt → lease → release*: a [`Client`] sends a [`Request`] to a [`NodeSet`], and
-//! returns a [`Lease`] or an [`AcquireError`](error::AcquireError).
+//! *request → waiting → attempt → lease → release*: a [`Client`] sends a [`Request`] to the nodes of a [`NodeSet`]. The
+//! result is a [`Lease`], or an [`AcquireError`](error::AcquireError).
 //!
-//! * A [`Request`] contains the [`Resource`] and all values of one acquisition.
+//! * A [`Request`] has the [`Resource`] and all other parameters of one acquisition.
 //! * Callers of one process that want the same lock wait in line. Only the first caller asks the nodes.
-//! * An attempt asks all nodes at once. [`majority`](quorum::majority) says how many of them have to grant.
-//! * A [`Lease`] is a claim that a majority granted. It is valid for the ttl less the time that the attempt took and an
-//!   allowance for drift. A [`LeaseHandle`] observes and extends the lease.
-//! * The client sends a release to every node that may hold the key, also if the lease is dropped.
+//! * An attempt asks all nodes at once. [`majority`](quorum::majority) returns how many of them have to grant.
+//! * A [`Lease`] is a lock that an attempt won. The lease is valid for the ttl, less the time that the attempt took, less
+//!   an allowance for clock drift. A [`LeaseHandle`] reads the state of the lease, and extends it.
+//! * The release is sent to every node that may hold the key. Dropping the lease sends the release, too.
 //!
 //! # Nodes
-//! A [`Node`] has one vote. The [`RedisAddress`](redis::RedisAddress) of a [`RedisNode`] names a server, a master under
-//! Sentinel, or a Redis Cluster. A [`MemoryNode`] is in the process. [`restart_check`] decides when a node that may have
-//! forgotten locks may vote. The connection of a [`RedisNode`] lives on the runtime on which the node is started. While
-//! that runtime is blocked, the node does not vote.
+//! Each [`Node`] has one vote. Depending on its [`RedisAddress`](redis::RedisAddress), a [`RedisNode`] is one server, a
+//! master under Sentinel, or a Redis Cluster. A [`MemoryNode`] lives in the process. [`restart_check`] decides when a
+//! node that may have forgotten locks may vote. The connection of a [`RedisNode`] is served by the tokio runtime on
+//! which the node was started. While something blocks that runtime, the node does not vote.
 //!
 //! # The outside world
 //! A client takes time, randomness and background tasks from an [`Environment`]. An [`IoThread`] provides those of the
-//! system, on its own thread. The thread also serves nodes that were started without a runtime, or whose runtime ended.
+//! system, on a thread of its own. The thread also serves nodes that were started outside a runtime, or whose runtime
+//! has ended.
 //!
 //! # Modules
-//! Programs that lock need the names at the root. Every other name is in one module:
-//! * [`request`]: limits of tries and renewals; limits of a ttl and a name.
-//! * [`error`]: reasons for a failed acquisition or extension; reasons for the end of a lease.
-//! * [`lease`]: fencing tokens; outcomes of bodies and of releases.
+//! The root has the names that every caller of a lock needs. Each other name is in one module:
+//! * [`request`]: the types and the limits of a request's values: retries, renewal, ttl, names, kinds of locks.
+//! * [`error`]: the reasons why an acquisition or an extension failed, and why a lease is over.
+//! * [`lease`]: fencing tokens, the outcomes of bodies and releases, and observers of extensions.
+//! * [`peek`]: the state of a lock on the nodes, and the result of a forced release.
 //! * [`redis`]: the address and the options of a [`RedisNode`].
 //! * [`node`]: the contract of a [`Node`], its calls and answers, for nodes of your own; the health of a node.
-//! * [`quorum`]: the number of nodes in a majority.
-//! * [`waiting`]: the time for which callers of one process may hand a lock over; a watch for changes of a lock.
-//! * [`restart_check`]: the rules for a node that may have forgotten locks, without I/O.
+//! * [`quorum`]: the size of a majority, and the limits of fencing counters.
+//! * [`waiting`]: the watch that tells an observer of changes to a lock.
+//! * [`restart_check`]: the rules by which a node that may have forgotten locks may vote, without I/O.
 //! * [`mod@env`]: the parts of an [`Environment`]: clock, randomness, background work.
 //!
 //! # Features
 //! No feature is on by default. `tls` adds `rediss://`, `sentinel` adds `redis+sentinel://`, `cluster` adds
-//! `redis+cluster://`. `testing` is for `[dev-dependencies]`: it has what tests of nodes and of the holders of leases
-//! need, in the module `testing` and as methods.
+//! `redis+cluster://`. `testing` is for `[dev-dependencies]`: it adds helpers for tests of nodes and of code that holds
+//! leases, in the module `testing` and as methods.
 //!
 //! # Versions
-//! What semantic versioning covers is in the docs of `redlock-runtime`, in its section *Versions*. The types of the `redis`
-//! crate in signatures are in [`mod@redis`].
-// docs.rs says which feature an item needs.
+//! The documentation of `redlock-runtime` says in its section *Versions* what semantic versioning covers. The module
+//! [`mod@redis`] re-exports the types of the `redis` crate that are in signatures.
+// Makes docs.rs show which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod client;
@@ -107,13 +109,13 @@ pub use redis::node::RedisNode;
 pub use request::Request;
 
 pub mod peek {
-    //! The status of a lock by a majority of the nodes: see [`Client::peek`](crate::Client::peek).
+    //! The state of a lock on a majority of the nodes: see [`Client::peek`](crate::Client::peek).
 
     pub use crate::client::force_release::ForceReleased;
     pub use crate::quorum::peek::{Holder, LockStatus, Undecided};
 }
 
-/// Contains the names that only the crates of this library use. They are outside of the public API.
+/// Items for the other crates of this library. The public API excludes them, so they change without notice.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::debug::debug_in_part;

@@ -1,7 +1,7 @@
 //! A [`Request`] for a lock, and the types of its values.
 //!
-//! These are the [`Kind`] of lock, the limits of its tries ([`RetryLimit`]) and renewals ([`MaxHold`]), the names of its
-//! [`Resource`], and the [`Note`] of its holder.
+//! A [`Resource`] has the names to lock, and [`Kind`] is the kind of lock. [`RetryLimit`] bounds the attempts, and
+//! [`MaxHold`] bounds the renewal of the lease. A [`Note`] describes the holder.
 
 use std::time::Duration;
 
@@ -38,32 +38,34 @@ pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX}
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Request {
-    /// The names to lock; the client's key prefix comes before each.
+    /// The names to lock. The client puts its key prefix before each name.
     pub resource: Resource,
-    /// The auto-release time.
+    /// The time after which the nodes free the lock on their own.
     pub ttl: Duration,
     /// The limit at which the caller gives up.
     pub retry_limit: RetryLimit,
-    /// The longest pause between two attempts. The shortest is half of it.
+    /// The longest pause between two attempts. Each pause is a random time, from half of this to all of it, but a pause
+    /// ends early if the lock seems to be free.
     pub retry_delay: Duration,
-    /// The number of additional retries after split votes. The votes split if callers come at the same moment, and each
-    /// gets some of the votes.
+    /// The number of further retries for split votes, once the retries of `retry_limit` are used up. A vote is split if
+    /// callers come at the same moment and each gets some of the votes, so that none gets the lock. With
+    /// [`RetryLimit::Wait`] this has no effect.
     pub split_retries: u32,
-    /// The part of the ttl that is allowed for drift, besides 2 ms.
+    /// The part of the ttl that is deducted as an allowance for clock drift, in addition to 2 ms.
     pub clock_drift_factor: f64,
-    /// An acquisition that leaves a shorter validity is given up and retried.
+    /// The least validity of an acquired lock. An acquisition that leaves less is given up and retried.
     pub min_validity: Duration,
-    /// The time for which renewals may keep the lock.
+    /// The longest time for which renewals keep the lock.
     pub max_hold: MaxHold,
     /// True if the lock comes with a fencing token.
     pub fencing: bool,
-    /// The period of a job. If a majority of the nodes remembers a run of this period, the lock is not
-    /// acquired. See [`Lease::remember_run`](crate::Lease::remember_run).
+    /// The period of a job. The request fails if a majority of the nodes remembers a run of this period.
+    /// [`Lease::remember_run`](crate::Lease::remember_run) records a run.
     pub once_per: Option<Duration>,
-    /// A text about the holder, for people. It decides one thing only: a caller with another note gets the lock by a new
-    /// acquisition instead of a handover.
+    /// A text about the holder, for people. The note never decides who gets the lock. But a waiting caller can only take
+    /// the previous holder's keys over as they are if both callers have the same note.
     pub note: Option<Note>,
-    /// The kind of lock.
+    /// The kind of lock. The kind decides which callers a holder excludes, and how many holders there may be.
     pub kind: Kind,
 }
 
@@ -88,7 +90,7 @@ impl Request {
     }
 
     setters! {
-        /// Sets the auto-release time.
+        /// Sets the time after which the nodes free the lock on their own.
         ttl: Duration;
 
         /// Sets the limit at which the caller gives up. A number is a number of retries.
@@ -97,16 +99,16 @@ impl Request {
         /// Sets the longest pause between two attempts.
         retry_delay: Duration;
 
-        /// Sets the number of additional retries after split votes.
+        /// Sets the number of further retries for split votes.
         split_retries: u32;
 
-        /// Sets the part of the ttl that is allowed for clock drift.
+        /// Sets the part of the ttl that is deducted for clock drift.
         clock_drift_factor: f64;
 
-        /// Sets the validity that an acquisition has to leave.
+        /// Sets the least validity of an acquired lock.
         min_validity: Duration;
 
-        /// Sets the time for which renewals may keep the lock.
+        /// Sets the longest time for which renewals keep the lock: a duration, or another [`MaxHold`].
         max_hold: impl Into<MaxHold>;
 
         /// Sets whether the lock comes with a fencing token.
@@ -125,7 +127,7 @@ impl Request {
     /// Checks every value against the limits of the protocol.
     ///
     /// # Errors
-    /// [`Invalid`], with each wrong value, its limit and what to do.
+    /// [`Invalid`], with the wrong values, their limits, and what to do. Of several wrong times, only the first is named.
     pub fn check(&self) -> Result<(), Invalid> {
         Invalid::of_all([
             self.resource.check(),

@@ -1,4 +1,4 @@
-//! Consuming setters.
+//! Macros that write consuming setters, and structs of options with such setters.
 
 /// Writes a setter for each row. A row has the documentation, the field's name, and the type of the argument.
 macro_rules! setters {
@@ -14,8 +14,8 @@ macro_rules! setters {
 
 /// Defines a struct of options with private fields, their defaults and their setters.
 ///
-/// A row has the setter's documentation, the name, the type and the default. Then `from` has the type that the setter
-/// takes, if that is another one.
+/// A row has the setter's documentation, the name, the type and the default. `from` adds the type that the setter takes,
+/// if it differs from the field's type.
 macro_rules! options {
     ($(#[$of:meta])+ pub struct $options:ident {
         $($(#[$doc:meta])+ $name:ident: $type:ty = $default:expr $(, from $from:ty)?;)+

@@ -21,8 +21,8 @@ pub struct PoolHealth {
     pub status: NodeStatus,
     /// True if the pool is one of the default pools.
     pub is_default: bool,
-    /// The number of times that the node may have forgotten locks, as far as this process saw: it restarted, was
-    /// flushed, or its clock stepped.
+    /// The number of times that the node may have forgotten locks, as seen by this process. The causes are restarts,
+    /// flushes and steps of the clock.
     pub epoch: u32,
     /// The number of leases that use this pool but lack a valid grant from it. The node restarted, or did not answer.
     /// The restart of another node may end these leases.

@@ -1,5 +1,5 @@
-//! Distributed locks as an attribute: a function's body runs under a lock that a majority of
-//! independent Redis nodes granted ([Redlock]). A return, an error, a panic and a dropped future release it.
+//! Distributed locks as an attribute. A function's body runs under a lock that a majority of independent Redis nodes
+//! granted ([Redlock]). A return, an error, a panic and a dropped future all release the lock.
 //!
 //! ```
 //! use redlock_runtime::{Config, LockError, redlock};
@@ -29,78 +29,81 @@
 //! }
 //! ```
 //!
-//! [`macro@redlock`] runs a function under a Redlock over the configured pools. The call acquires the lock from a
-//! majority of independent Redis nodes before the body, and releases it when the call ends or is dropped. [`lock()`] does
-//! the same without an attribute. [`init()`] starts the registry that both use, and [`Redlock::shutdown`] ends it.
+//! [`macro@redlock`] runs a function under a lock over the configured pools. The lock is acquired from a majority of
+//! independent Redis nodes before the body runs, and released when the call ends or is dropped. [`lock()`] does the same
+//! without an attribute. [`init()`] starts the registry that both use, and [`Redlock::shutdown`] ends it.
 //!
-//! The [`guide`] has a page for each task, each failure and each thing to operate.
+//! The [`guide`] has a page for each task, each failure, and each part of operation.
 //!
 //! # How it works
-//! 1. A call sends a random owner token for its resource to all nodes at once. Each node keeps the token for the ttl,
-//!    unless it has another caller's token.
-//! 2. The validity is the ttl less the time that the attempt took and an allowance for clock drift. If a majority granted
-//!    the lock and validity is left, the body runs. Otherwise the call releases its tokens, and retries or fails.
-//! 3. If the validity ends while the body runs, the body is cancelled at its next await. An extension, or the renewal of
-//!    the lease, moves that end.
-//! 4. When the body ends in any way, the release is sent to every node that may hold the key. It wakes a waiting caller.
+//! A call sends a random owner token for its resource to all nodes at once. Each node keeps the token for the ttl, unless
+//! it already has the token of another caller. The body runs if a majority granted the lock and validity is left. The
+//! validity is the ttl, less the time that the attempt took, less an allowance for clock drift. Otherwise the call
+//! releases what it got, and retries or fails.
 //!
-//! An unreachable node frees the lock when the ttl has passed. A node that may have forgotten locks votes again only after
-//! every lock that it may have granted is over.
+//! If the validity ends while the body runs, the body is cancelled at its next await, unless the lease was extended or
+//! renews itself. However the body ends, the release is sent to every node that may hold the key, and wakes a waiting
+//! caller.
+//!
+//! A node that cannot be reached frees the lock when the ttl has passed. A node that may have forgotten locks abstains
+//! until every lock that it may have granted is over.
 //!
 //! # Locking a function
 //! [`macro@redlock`] documents the attribute, with a section and an example for each parameter. The
-//! function returns any `Result` whose error is made of a [`LockError`], or a type that implements
-//! [`FromLockError`]; with `if_locked = "skip"`, a type that implements [`FromSkip`].
+//! function returns any `Result` whose error can be made from a [`LockError`], or a type that implements
+//! [`FromLockError`]. With `if_locked = "skip"`, it returns a type that implements [`FromSkip`].
 //!
 //! # Locking without an attribute
-//! [`lock()`] begins a [`LockBuilder`], with a setter for each parameter. [`LockBuilder::run`] runs an `async`
+//! [`lock()`] returns a [`LockBuilder`], with a setter for each parameter. [`LockBuilder::run`] runs an `async`
 //! block under the lock, and [`LockBuilder::acquire`] returns the lease.
 //!
 //! # Electing a leader
-//! [`election()`] begins a candidate for an office of the fleet, and [`Election::run`](election::Election::run)
-//! runs a body in terms while this process leads. The [module](mod@election) begins with the limits of that promise.
+//! [`election()`] creates a candidate for an office of the fleet. [`Election::run`](election::Election::run) runs a body
+//! in terms, while this process leads. The [module](mod@election) begins with the limits of that promise.
 //!
 //! # The lease
-//! A [`Lease`] holds the lock, and releases it when it is dropped. A [`LeaseHandle`] shows the resource, the remaining
-//! validity, and the loss of the lease. The attribute's `guard = lease` binds the lease, and [`current_lease`] finds it
-//! from anywhere below the body. Code that relies on its callers' lock asks [`is_held`] or [`assert_held`].
+//! A [`Lease`] holds the lock, and releases it when dropped. A [`LeaseHandle`] observes and extends the lease: it shows
+//! what is locked and for how much longer, and reports the loss. The attribute's `guard = lease` gives the body its
+//! lease, and [`current_lease`] finds the lease from anywhere below the body. Code that relies on its callers' lock
+//! checks it by [`is_held`] or [`assert_held`].
 //!
 //! # Fencing
-//! A process can pause between its last look at the lease and its write. With `fencing = true`, each lock gets a number
-//! that is higher than the numbers of all earlier locks, but readers may share one. A store is safe if it refuses numbers
-//! below the highest that it has seen. The guard is then a [`Fenced`] lease, whose type guarantees the number.
-//! [`LockBuilder::fencing`] acquires such a lease too. [`LeaseHandle::fenced`] asks any other lease.
+//! A process can pause between its last look at the lease and its write. With `fencing = true`, each lease has a number
+//! that is higher than the numbers of all earlier leases, but readers may share a number. A store that refuses smaller
+//! numbers than the highest it has seen is safe from the late write. The guard is then a [`Fenced`] lease, whose type
+//! guarantees the token. [`LockBuilder::fencing`] returns such leases, too. For any other lease, [`LeaseHandle::fenced`]
+//! returns one if there is a token.
 //!
 //! # Errors
-//! A [`LockError`] has the reason for a call without a lock, or for a lock that ended before its body. Its
-//! [`LockErrorKind`](error::LockErrorKind) distinguishes held locks, silent nodes and lost locks. The module [`error`]
-//! has the details of each.
+//! A [`LockError`] says why the body did not run to its end under its lock. Its
+//! [`LockErrorKind`](error::LockErrorKind) distinguishes a lock that is held, nodes that do not answer, and a
+//! lock that was lost. The module [`error`] has the details of each.
 //!
 //! # Configuration
 //! [`Config`] names the nodes and the [defaults](Config::defaults) of the parameters, in code, in
-//! `redlock.toml` and in the `REDLOCK_*` variables. A [`LockOptions`](parameters::LockOptions) is a set of
-//! parameters. [`Config::site`] overrides them for one function. [`init()`] checks every annotated function of the program
-//! against the configuration, and starts the global registry.
+//! `redlock.toml` and in the `REDLOCK_*` variables. [`LockOptions`](parameters::LockOptions) is a set of
+//! parameters as a value, and [`Config::site`] overrides the parameters of one function. [`init()`] checks every
+//! annotated function of the program against the configuration, and starts the global registry.
 //!
-//! [`Config::pool_node`] takes a node of your own. Its contract is in [`node`], its clock and its tasks are those of
-//! [`mod@env`], and [`restart_check`] has the rules for a node that may forget locks.
+//! [`Config::pool_node`] takes a node of your own. [`node`] has the contract of such a node, and [`mod@env`] has the
+//! clock and the tasks for it. [`restart_check`] has the rules for a node that may forget locks.
 //!
 //! # Shutdown
-//! [`Redlock::shutdown`] lets bodies finish for a while, cancels the others, and releases all locks. Its result is a
+//! [`Redlock::shutdown`] lets bodies finish, cancels slow bodies, releases their locks, and returns a
 //! [report](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM, and [`Redlock::shutdown_after`] bounds a
-//! server that drains. [`Config::release_on_exit`] releases the locks of any other program at a signal.
+//! server that drains. For a program that uses none of these, [`Config::release_on_exit`] releases the locks at a signal.
 //!
 //! # Looking at a service
-//! [`Registry`](registry::Registry) shows the [leases](registry::Registry::held), the
+//! [`Registry`](registry::Registry) shows the [held](registry::Registry::held) leases, the
 //! [health](registry::Registry::health) of the nodes, the parameters of each [function](registry::Registry::sites), and
-//! whether the service is [ready](registry::Registry::is_ready). [`Redlock::ready`] waits until it is. The crate
+//! if the service is [ready](registry::Registry::is_ready). [`Redlock::ready`] waits until it is. The crate
 //! `redlock-inspect` shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
 //!
-//! [`LockBuilder::peek`] asks the nodes who holds a lock, also in another process. A [`note`](LockBuilder::note) tells
-//! them the purpose of the lock.
+//! [`LockBuilder::peek`] asks the nodes who holds a lock, even in another process. A [`note`](LockBuilder::note) shows what
+//! the holder does.
 //!
 //! # Testing
-//! [`testing`] is a kit for tests of code that locks. It needs no server.
+//! [`testing`] is a kit for tests of code that locks. The kit needs no server.
 //!
 //! # Features
 //! No feature is on by default.
@@ -116,31 +119,33 @@
 //! | `tls` | `rediss://`: connections over TLS. For TLS by a [client of your own](Config::pool_with), `ring` becomes the process's default provider of rustls, if there is none |
 //! | `tower` | a layer that puts each request of a service under a lock |
 //!
-//! A feature leaves all texts and the behaviour of the rest as they are, so cargo may unify features in any way.
+//! A feature leaves the texts and the behaviour of all other parts unchanged, so cargo may unify features in a build.
 //!
-//! If a client hangs up, axum drops its handler, which releases the lock. actix-web lets the handler run on by default, so
-//! the lock stays until the body ends. `HttpServer::h1_allow_half_closed(false)` makes actix-web drop the handler too.
+//! If its client hangs up, axum drops the handler, and the drop releases the lock. actix-web lets the handler run on by
+//! default, and the lock stays until the body ends. `HttpServer::h1_allow_half_closed(false)` makes actix-web drop the
+//! handler, too.
 //!
 //! # Versions
-//! Versions follow [semantic versioning](https://semver.org). A minor version may break before 1.0. Covered are
+//! Versions follow [semantic versioning](https://semver.org). A minor version may break before 1.0. The
+//! promise covers
 //!
 //! * the API, as these pages and those of `redlock-core` show it with any feature;
 //! * the attribute: its parameters and what they mean;
 //! * the configuration: the keys of `redlock.toml`, the variables `REDLOCK_*`, all defaults, and the supported servers;
 //! * what operators see: HTTP statuses, [metrics](guide::reference::metrics) with their labels, spans with their fields,
 //!   and the targets and levels of events;
-//! * the [wire format](guide::reference::wire_format): processes of two versions exclude each other if its number is the
-//!   same, and refuse each other's nodes if it is not. Another number breaks;
-//! * the crates whose types are in signatures. Another major version of one breaks: of [`redis`](mod@redis), whose types are re-exported
-//!   for [`Config::pool_with`], and with their features of `axum`, `actix-web`, `tower-layer`, `tower-service` and
-//!   `metrics`.
+//! * the [wire format](guide::reference::wire_format): processes of two versions exclude each other if its number is equal
+//!   in both. Otherwise they refuse each other's nodes, so another number is a breaking change;
+//! * the crates whose types are in signatures. Another major version of such a crate is a breaking change. They are
+//!   [`redis`](mod@redis), whose types are re-exported for [`Config::pool_with`], and, with their features, `axum`,
+//!   `actix-web`, `tower-layer`, `tower-service` and `metrics`.
 //!
-//! Not covered are the texts of errors, of events and of `Debug`; what is `doc(hidden)`, and generated code;
-//! `redlock-macros` used by itself; the page and the JSON of `redlock-inspect`. A new parameter, key, metric, event or kind
-//! of error breaks nothing: enums that grow are `non_exhaustive`. The minimum Rust rises in minor versions.
+//! The promise excludes the texts of errors, of events and of `Debug`; `doc(hidden)` items and generated code; direct
+//! uses of `redlock-macros`; the page and the JSON of `redlock-inspect`. A new parameter, key, metric, event or kind of
+//! error is a compatible change, because enums that grow are `non_exhaustive`. The minimum Rust rises in minor versions.
 #![cfg_attr(feature = "testing", doc = "\n[`testing`]: mod@testing")]
 #![cfg_attr(not(feature = "testing"), doc = "\n[`testing`]: #features")]
-// docs.rs says which feature an item needs.
+// Makes docs.rs show which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod acquire;
@@ -157,7 +162,7 @@ pub mod lease;
 mod lock;
 pub mod parameters;
 pub mod peek {
-    //! The status of a lock by a majority of the nodes: see [`LockBuilder::peek`](crate::LockBuilder::peek).
+    //! The state of a lock on a majority of the nodes: see [`LockBuilder::peek`](crate::LockBuilder::peek).
 
     pub use redlock_core::node::Remaining;
     pub use redlock_core::peek::{ForceReleased, Holder, LockStatus, Undecided};
@@ -177,7 +182,7 @@ mod text;
 #[cfg(feature = "tower")]
 pub mod tower;
 
-// The snippets of the guide are compiled in `redlock-tests`, which has the crates that they use.
+// `redlock-tests` compiles the snippets of the guide, because it has the crates that they use.
 #[cfg(all(doc, not(doctest)))]
 include!("../guide/pages.rs");
 
@@ -203,13 +208,13 @@ pub use lease::{Fenced, Lease, LeaseHandle};
 pub use lock::{LockBuilder, lock};
 pub use registry::signal::shutdown_signal;
 
-/// Contains the names that the expansion of [`macro@redlock`] uses. They are outside of the public API, and change
-/// together with the macro of the very same version.
+/// Items for the expansion of [`macro@redlock`]. The public API excludes them. They change without notice, together with
+/// the macro of the same version.
 #[doc(hidden)]
 #[allow(missing_docs, reason = "hidden, and described at the macro")]
 pub mod __private {
     pub use inventory;
-    // The expansion takes `format!` from here, because a `no_std` crate cannot name it.
+    // The expansion finds `format!` here, also in a crate without `std`.
     pub use std::format;
 
     pub use crate::__redlock_capture as capture;

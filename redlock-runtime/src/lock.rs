@@ -17,11 +17,11 @@ use crate::lease::{Fenced, Lease, LeaseHandle};
 use crate::parameters::prelude::*;
 use crate::site::Site;
 
-/// Begins a lock on `resource`, as an alternative to the attribute. The lock is acquired by
+/// Begins a lock on `resource`, as an alternative to the attribute. Nothing is sent before
 /// [`acquire`](LockBuilder::acquire) or [`run`](LockBuilder::run).
 ///
-/// A name is text or bytes. Only the attribute reads `{id}` in a name as a template. Here, write `format!("order:{id}")`.
-/// An array, a slice or a `Vec` locks several names, all or none. [`Resource::all`] does the same for an iterator.
+/// A name is text or bytes. Only the attribute reads `{id}` as a template, so write `format!("order:{id}")` here. An
+/// array, a slice or a `Vec` of names locks all of them or none. [`Resource::all`] does the same for an iterator.
 ///
 /// # Example: a critical section
 /// ```
@@ -57,15 +57,13 @@ pub fn lock(resource: impl Into<Resource>) -> LockBuilder {
     LockBuilder(LockSpec::new(site, resource.into()), PhantomData)
 }
 
-/// A lock before its acquisition: see [`lock`]. Parameters that are not set here come from the registry's defaults.
+/// A lock before its acquisition: see [`lock`]. Parameters that are left out come from the registry's defaults.
 ///
 /// `L` is the lease that `acquire` returns: a [`Lease`], or a [`Fenced`] one after [`fencing`](Self::fencing).
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
+/// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// let lock = redlock_runtime::lock("order:42").retry_count(0);
 /// let lease = lock.acquire().await?;
 /// # lease.release().await;
@@ -77,10 +75,10 @@ pub struct LockBuilder<L = Lease>(pub(crate) LockSpec, PhantomData<fn() -> L>);
 for_each_parameter!(setters!(LockBuilder<L>, it => it.0.options));
 
 impl<L> LockBuilder<L> {
-    /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. Without a name, they show
-    /// the file and the line of the call of [`lock`].
+    /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show this name where
+    /// they show the name of an annotated function. Without a name, they show the file and the line of the call of [`lock`].
     ///
-    /// The name is a `&'static str` because it labels metrics: names that are made at run time would be too many.
+    /// The name is a `&'static str`, because it labels metrics. Names that are made at run time would be too many.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -109,12 +107,12 @@ impl<L> LockBuilder<L> {
         self
     }
 
-    /// Describes the holder to people, such as its job and its customer. Refusals of other callers,
-    /// [`Registry::held`](crate::registry::Registry::held) and [`peek`](Self::peek) show the note.
+    /// Attaches a few words for people who look at the lock: which job this is, and on whose behalf. Refusals of other
+    /// callers, [`Registry::held`](crate::registry::Registry::held) and [`peek`](Self::peek) show the note.
     ///
-    /// The nodes store the note after the owner token, so everybody who can read the nodes can read the note. Keep secrets
-    /// out of it. A note has at most 256 bytes. A longer text is cut, because the lock matters more than its note. A call
-    /// that shares the lease of a holder above it has that holder's note.
+    /// The nodes store the note with the owner token. Everybody who can read the nodes can read it, so keep secrets out of
+    /// it. A note has at most 256 bytes. A longer text is cut, because a lock is more important than its note. A call that
+    /// shares the lease of an outer holder has that holder's note.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -131,7 +129,7 @@ impl<L> LockBuilder<L> {
     }
 
     /// Sets the parameters that `options` set, and keeps the others. After [`fencing`](Self::fencing), the lock is fenced
-    /// even if `options` turn fencing off.
+    /// even if `options` say otherwise.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -148,13 +146,14 @@ impl<L> LockBuilder<L> {
         self
     }
 
-    /// Asks the nodes who holds the lock. A majority says that it is free, or names its holder.
+    /// Asks the nodes who holds the lock. A majority says that the lock is free, or names its holder.
     ///
-    /// The question only reads, and holders and waiters are not disturbed. Of this lock's setters, only
-    /// [`pools`](Self::pools) and [`name`](Self::name) matter, because they decide on which nodes the lock is.
+    /// The question only reads, so holders and waiters do not notice it. Of this lock's setters, only
+    /// [`pools`](Self::pools) and [`name`](Self::name) have an effect: the pools select the nodes, and errors show the name.
     ///
-    /// The answer is for people, dashboards and logs. It may be outdated when it arrives: another caller may take a free
-    /// lock before your next line. If the resource has [`permits`](Self::permits), the answer is about permit 0 alone.
+    /// The answer describes a moment that has passed when it arrives. Use it for people, dashboards and logs: a free lock
+    /// may have a holder before the next line runs. If the resource has [`permits`](Self::permits), the answer is about
+    /// permit 0 alone.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -175,8 +174,8 @@ impl<L> LockBuilder<L> {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. If too few nodes answer, the
-    /// status is `Undecided`, with the reason.
+    /// Returns a [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Failed nodes cause no error. If
+    /// the others are too few for a majority, the status is `Undecided`, and lists the failed nodes.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -187,12 +186,13 @@ impl<L> LockBuilder<L> {
         status.map_err(|it| self.0.error(LockErrorKind::Invalid(it), Some(&registry)))
     }
 
-    /// Deletes the lock on its nodes in an emergency, also if another process holds it.
+    /// Deletes the lock on its nodes in an emergency, even if another process holds it.
     ///
-    /// This deletes its keys, all permits and readers' entries. Fencing counters and the records of
-    /// [`once_per`](Self::once_per) stay. It succeeds if a majority confirms. The result names the holders that lost the
-    /// lock, and the nodes that did not confirm. The library also logs it. Of this lock's setters, only
-    /// [`pools`](Self::pools) and [`name`](Self::name) matter.
+    /// The keys of all kinds of locks are deleted: the plain lock, all permits, and readers. Fencing counters and the records
+    /// of [`once_per`](Self::once_per) stay. The call succeeds if a majority confirms. The result names the holders that
+    /// lost the lock, and the nodes that did not confirm. The outcome is logged. Of this lock's setters, only
+    /// [`pools`](Self::pools) and [`name`](Self::name) have an effect: the pools select the nodes, and errors and logs show
+    /// the name.
     ///
     /// The holder notices later: see the guide's page
     /// [looking](crate::guide::tasks::looking#a-lock-that-has-to-go).
@@ -207,11 +207,11 @@ impl<L> LockBuilder<L> {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Without a majority its kind is
+    /// Returns a [`LockError`] of the kinds `NotInitialized`, `UnknownPool` and `Invalid`. Without a majority the kind is
     /// `Unavailable`, and some nodes may have deleted the keys.
     ///
     /// # Cancellation
-    /// If the future is dropped, the nodes may have deleted the keys, or some of them.
+    /// If the future is dropped, some or all nodes may have deleted the keys.
     pub async fn force_release(self) -> Result<ForceReleased, LockError> {
         let (registry, nodes) = self.0.registry_and_nodes()?;
         let LockSpec { resource, site, .. } = &self.0;
@@ -231,10 +231,11 @@ impl<L> LockBuilder<L> {
 }
 
 impl LockBuilder {
-    /// Asks for a fencing token. The type of the lease then guarantees it: [`Fenced`]. Later calls keep it.
+    /// Asks for a fencing token. The type of the lease then guarantees the token: [`Fenced`]. Later calls of setters cannot
+    /// turn it off.
     ///
-    /// If a value at run time decides, set [`LockOptions::fencing`] by [`options`](Self::options), and ask the lease by
-    /// [`LeaseHandle::fenced`].
+    /// If you decide at run time, set [`LockOptions::fencing`] by [`options`](Self::options), and ask the lease for its
+    /// token by [`LeaseHandle::fenced`].
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -260,7 +261,7 @@ impl LockBuilder {
     /// ```
     ///
     /// # Errors
-    /// Returns a [`LockError`]. Its kind is `Lost` only if the lease of a body above ended while the call was sharing it.
+    /// Returns a [`LockError`]. Its kind is `Lost` only if the call was to share a lease that is over.
     ///
     /// # Cancellation
     /// Dropping the future sends a release to every node that may have granted the lock.
@@ -268,7 +269,7 @@ impl LockBuilder {
         self.0.acquire().await
     }
 
-    /// Acquires the lock, runs `body` under the lock, and releases the lock.
+    /// Acquires the lock, runs `body` under it, and releases the lock.
     ///
     /// `body` is a future, because few bodies need their lease. A body that needs it calls
     /// [`current_lease`](crate::current_lease).
@@ -286,16 +287,16 @@ impl LockBuilder {
     /// Returns the [`LockError`] of the acquisition, or `Lost` if the body was cancelled because its lease ended.
     ///
     /// # Cancellation
-    /// Dropping the future drops the body first, then releases.
+    /// Dropping the future drops the body first, and then releases the lock.
     pub fn run<B: Future>(self, body: B) -> impl Future<Output = Result<B::Output, LockError>> {
         let body = MappedBody { body, map: Ok };
         run_call(self.0.begin(), body, result_rules())
     }
 
-    /// Runs `body` as [`run`](Self::run) does, but the body may fail. With [`once_per`](Self::once_per), a body that
-    /// returns `Err` is forgotten, so the next call runs.
+    /// Runs a body that may fail, as [`run`](Self::run) does. With [`once_per`](Self::once_per), a run whose body returns
+    /// `Err` is forgotten unless [`remember`](Self::remember) says otherwise, so the next call runs.
     ///
-    /// # Example: a report once an hour, by whichever process comes first
+    /// # Example: a report once an hour, by the first process that comes
     /// ```
     /// # use std::io;
     /// # use redlock_runtime::LockError;
@@ -316,7 +317,7 @@ impl LockBuilder {
     /// ```
     ///
     /// # Errors
-    /// Returns the body's own error, the [`LockError`] of the acquisition, or `Lost` if the body was cancelled.
+    /// Returns the body's own error, or an error of [`run`](Self::run) that is converted to `E`.
     ///
     /// # Cancellation
     /// Dropping the future has the same effect as for [`run`](Self::run).
@@ -354,7 +355,7 @@ impl LockBuilder<Fenced<Lease>> {
 
     /// Runs `body` as [`LockBuilder::run`] does, and gives it its lease with the fencing token.
     ///
-    /// `body` is a function, because its writes need the token.
+    /// `body` is a function of the lease, because its writes need the token.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -391,7 +392,7 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// Returns the body's own error, and the errors of [`run`](Self::run).
+    /// Returns the body's own error, or an error of [`run`](Self::run) that is converted to `E`.
     ///
     /// # Cancellation
     /// Dropping the future has the same effect as for [`LockBuilder::run`].
@@ -403,7 +404,7 @@ impl LockBuilder<Fenced<Lease>> {
         Fenced::new(acquired?).try_run(body).await
     }
 
-    /// Returns the lock with a fencing token, whatever `options` say of it.
+    /// Returns the specification of this lock. Sets `fencing` last, so that it wins over `options`.
     fn spec(mut self) -> LockSpec {
         self.0.options.fencing = Some(true);
         self.0

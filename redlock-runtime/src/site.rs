@@ -1,4 +1,4 @@
-//! Annotated functions, known at link time.
+//! Sites: the annotated functions, collected at link time, and the places of locks in the object style.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,12 +10,12 @@ use redlock_core::error::Invalid;
 
 use crate::parameters::prelude::*;
 
-/// A function under `#[redlock]`, as the attribute describes it; or the locks of one
-/// [name](crate::LockBuilder::name) in the object style.
+/// A function under `#[redlock]`, as the attribute describes it. In the object style: the locks of one
+/// [name](crate::LockBuilder::name), or of one place in the source.
 ///
 /// Two values are the same site if they are equal. All instances of a generic function share one site. So do the copies
 /// that another attribute makes of a function, such as `#[axum::debug_handler]`. One call of a `macro_rules!` macro can
-/// make several sites, which are on the same line.
+/// make several sites on one line.
 ///
 /// ```
 /// use redlock_runtime::{LockError, redlock};
@@ -31,7 +31,7 @@ use crate::parameters::prelude::*;
 /// ```
 #[derive(PartialEq)]
 pub struct Site {
-    /// `module::function`, also if it has a name; `None` for the object style.
+    /// The function's path, `module::function`, even if the site has another name; `None` for the object style.
     pub(crate) function: Option<&'static str>,
     name: &'static str,
     file: &'static str,
@@ -62,15 +62,15 @@ macro_rules! site_setters {
     )+ };
 }
 
-/// Builds a site in a `static`, value by value.
-// Hidden: only the expansion of the attribute names it.
+/// Makes a site in a `static`, value by value.
+// Hidden, because only the expansion of the attribute names this type.
 #[doc(hidden)]
 pub struct SiteBuilder(Site);
 
 for_each_parameter!(const_setters!(SiteBuilder));
 
 impl SiteBuilder {
-    /// Begins the site of the function with the path `function`.
+    /// Begins the site of the function with the path `function`. `resource` is the template, or the expression as written.
     #[must_use]
     pub const fn new(
         function: &'static str,
@@ -105,7 +105,7 @@ impl SiteBuilder {
         /// Names the site.
         name(name: &'static str) sets name to name;
 
-        /// Names the parameters whose values are given at the call.
+        /// Names the parameters whose values are expressions, which each call evaluates.
         at_call(names: &'static [&'static str]) sets at_call to names;
 
         /// Names the pools of the lock.
@@ -125,7 +125,7 @@ impl SiteBuilder {
 /// The text that the macro writes between the templates of several names.
 const SEVERAL: &str = " + ";
 
-/// Tells the sites in the object style apart.
+/// Identifies a site in the object style.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SiteKey {
     name: Option<&'static str>,
@@ -137,7 +137,8 @@ struct SiteKey {
 /// The sites in the object style that were used so far.
 static USED: RwLock<BTreeMap<SiteKey, &'static Site>> = RwLock::new(BTreeMap::new());
 
-/// Sites in the object style. Each site is made once and kept forever, because the source has few places and names.
+/// Sites in the object style. Each site is made once and kept until the process ends. Their number is bounded by the places
+/// and the names in the source.
 impl Site {
     /// Returns the site of an unnamed call at this place of the source. Its name is the file and the line.
     pub(crate) fn at(at: &'static Location<'static>) -> &'static Self {
@@ -150,7 +151,7 @@ impl Site {
         .site()
     }
 
-    /// Returns the site of the same place with a name.
+    /// Returns the site with this name at the place of `self`.
     pub(crate) fn named(&self, name: &'static str) -> &'static Self {
         SiteKey {
             name: Some(name),
@@ -163,7 +164,7 @@ impl Site {
 }
 
 impl SiteKey {
-    /// Returns the one site of this key.
+    /// Returns the site of this key, and makes it at the first use.
     fn site(self) -> &'static Site {
         if let Some(site) = USED.read().get(&self) {
             return site;
@@ -180,8 +181,8 @@ impl SiteKey {
 }
 
 impl Site {
-    /// Refuses the text of an expression that was meant as a template. Such a text has a parameter's name in braces, and
-    /// would be the same for every call.
+    /// Refuses the text of an expression that was meant as a template. Such a text has a parameter's name in braces, so all
+    /// calls would share one lock.
     ///
     /// # Errors
     /// [`Invalid`], with the placeholder and what to write.
@@ -207,14 +208,14 @@ impl Site {
         })
     }
 
-    /// Returns the address of the `static`. Equal sites may have several.
+    /// Returns the address of the `static`. Equal sites may have different addresses.
     pub(crate) fn address(&'static self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Returns the site's name, which configuration and logs use. The attribute's `name` or
-    /// [`LockBuilder::name`](crate::LockBuilder::name) sets it. The default is the function's path, `module::function`,
-    /// and in the object style the file and the line, `src/orders.rs:12`.
+    /// Returns the site's name in configuration and logs. The attribute's `name` or
+    /// [`LockBuilder::name`](crate::LockBuilder::name) sets it. The default is the function's path, `module::function`, and
+    /// in the object style the file and the line, `src/orders.rs:12`.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -234,25 +235,26 @@ impl Site {
         self.line
     }
 
-    /// Returns the resource's template, or the expression that makes it, as written. Empty in the object
-    /// style.
+    /// Returns the resource's template as written, or the expression that makes the resource. The text is empty in the
+    /// object style.
     pub fn resource_template(&self) -> &'static str {
         self.resource
     }
 
-    /// Returns the parameters whose values are expressions, evaluated at each call.
+    /// Returns the names of the parameters whose values are expressions, which each call evaluates.
     pub fn parameters_at_call(&self) -> &'static [&'static str] {
         self.at_call
     }
 
-    /// Returns the pools that the attribute names; `None` means the default pools.
+    /// Returns the pools that the attribute names, or `None` if the lock uses the default pools.
     pub fn pools(&self) -> Option<&'static [&'static str]> {
         self.pools
     }
 }
 
 impl Site {
-    /// Returns a resource for a check before any call. If the attribute lists several names, the resource has as many.
+    /// Returns a resource for checks before any call. If the attribute lists several names, the resource has their
+    /// templates as its names, because the number of names matters.
     pub(crate) fn sample_resource(&self) -> Resource {
         if self.has_several_names {
             Resource::all(self.resource.split(SEVERAL))
@@ -265,7 +267,7 @@ impl Site {
     pub(crate) fn own_options(&self) -> LockOptions {
         let options = self.options;
         if self.skips {
-            // A call that may be skipped tries once, but the attribute can set another number.
+            // A caller that may skip the work makes a single attempt, unless the attribute says otherwise.
             return options.above(LockOptions::new().retry_count(0));
         }
         options
@@ -295,7 +297,7 @@ impl fmt::Debug for Site {
 }
 
 /// Puts a site into the list of all sites.
-// Hidden: only the expansion of the attribute names it.
+// Hidden, because only the expansion of the attribute names this type.
 #[doc(hidden)]
 pub struct Registration(pub &'static Site);
 

@@ -30,7 +30,7 @@
 //! fail, so they answer with a response, as handlers under the attribute do: 423 if another caller holds the lock.
 //!
 //! # Cancellation
-//! Dropping a call drops the inner future, and then releases the lock. A call that still waits leaves the line.
+//! Dropping a call drops the inner future, and then releases the lock. A dropped call that still waits leaves the line.
 
 use std::future::Future;
 use std::mem;
@@ -94,7 +94,7 @@ where
     }
 
     fn call(&mut self, request: R) -> Self::Future {
-        // Use the service that reported to be ready for this request, and keep the clone for the next one.
+        // The service that was polled ready serves this request. Keep the clone for the next request.
         let next = self.inner.clone();
         let mut ready = mem::replace(&mut self.inner, next);
         match (self.lock_of)(&request).into() {

@@ -1,4 +1,4 @@
-//! Waits until the nodes have nothing left to do.
+//! Waits until the nodes have served all calls and owed releases.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::node::{Node, NodeSet, NodeStatus};
 use crate::process::is_forked;
 use crate::quorum::majority;
 
-/// The first pause between two looks. It doubles up to [`LONGEST_LOOK_PAUSE`].
+/// The first pause between two looks at the nodes. Each pause doubles, up to [`LONGEST_LOOK_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(20);
-/// The time to wait for nodes that may be gone. After that, their keys of released locks live until the ttl.
+/// The time to wait for nodes that may be gone. After that, the keys of released locks may live there until their ttl.
 const FLUSH_PATIENCE: Duration = Duration::from_millis(800);
 
 /// See [`Client::flush`](super::Client::flush).

@@ -1,4 +1,4 @@
-//! The release of a lock by somebody who does not hold it.
+//! Forced releases: a caller deletes the lock of another holder.
 
 use std::fmt;
 
@@ -17,11 +17,11 @@ use super::{ask, checked_keys};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForceReleased {
-    /// The `host/pid` of each holder that lost the lock; `None` for a client with another format. Empty: no node had a
-    /// key.
+    /// The `host/pid` of each holder that lost the lock; `None` for a holder whose token has another format. The list is
+    /// empty if no node had a key.
     pub taken_from: Vec<Option<String>>,
-    /// The nodes that did not confirm, in the order of the configuration. What they have stays until its ttl, or is
-    /// deleted late.
+    /// The nodes without a confirmation, in the order of the configuration. The keys on such a node stay until their ttl,
+    /// or are deleted late.
     pub unconfirmed: Vec<NodeReport>,
 }
 
@@ -32,7 +32,7 @@ pub(super) async fn force_release(
     resource: &Resource,
 ) -> Result<ForceReleased, AcquireError> {
     let mut keys = checked_keys(context, nodes, resource)?;
-    // A lock with several names has no key of another kind.
+    // A lock with several names is always of the plain kind, so it needs no further keys.
     if keys.names().len() == 1 {
         keys = every_key(&keys, &context.key_prefix);
     }
@@ -42,7 +42,7 @@ pub(super) async fn force_release(
     let call = any_kind::force_release(&keys, &lost);
     let answers = ask(context, nodes, call, Goal::All, None).await;
     let waited = context.now().saturating_since(began);
-    // A node confirms by any answer. If the answer names a holder, that holder came later.
+    // Any answer is a confirmation. A holder that the answer names acquired the lock later.
     let confirmed = |vote| match vote {
         Vote::Held(_) | Vote::Absent => Vote::GRANTED,
         other => other,
@@ -61,7 +61,7 @@ pub(super) async fn force_release(
     })
 }
 
-/// `taken from web-7/3121, web-8/1; c: no answer in 103 ms`
+/// Shows the outcome, as `taken from web-7/3121, web-8/1; c: no answer in 103 ms`.
 impl fmt::Display for ForceReleased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let owners = self.taken_from.iter().map(Option::as_deref);

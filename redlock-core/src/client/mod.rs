@@ -1,4 +1,4 @@
-//! A client of the nodes: acquires leases.
+//! The [`Client`], which acquires leases from the nodes.
 #![doc = include_str!("path_of_a_lock.md")]
 
 mod acquire;
@@ -29,9 +29,9 @@ use crate::setters::options;
 use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch, WaiterLimits};
 use force_release::ForceReleased;
 
-/// Acquires leases over sets of nodes. A clone is cheap and is the same client.
+/// Acquires leases from sets of nodes. Clones are cheap, and share the state of one client.
 ///
-/// It holds no lock across an await and no global state.
+/// A client has no global state, and holds no mutex across an await.
 #[derive(Clone)]
 pub struct Client {
     pub(crate) shared: Arc<ClientParts>,
@@ -41,22 +41,24 @@ options! {
     /// The settings of a client.
     #[derive(Clone, Debug)]
     pub struct Settings {
-        /// Sets the time for which an attempt without a majority waits for answers.
+        /// Sets the time for which an attempt that finds no majority waits for answers. An attempt never waits longer
+        /// than a quarter of the ttl.
         node_timeout: Duration = Self::DEFAULT_NODE_TIMEOUT;
 
-        /// Sets the prefix of each name of a resource.
+        /// Sets the prefix that the client puts before each name of a resource.
         key_prefix: Box<[u8]> = Box::default(), from impl Into<Box<[u8]>>;
 
-        /// Sets the time for which callers of this client may have a lock one after another, before callers of other
-        /// processes may have it. The time is at least eight times as long as the nodes took to grant the lock. The
-        /// holder at the end of this time may finish. A process may go on with one of n permits for n times as long, up to
-        /// eight times. With zero, every lock is released for all processes.
+        /// Sets the time for which callers of this client may hand a lock over to each other, before callers of other
+        /// processes may have it. The effective time is at least eight times as long as the nodes took to grant the
+        /// lock. The holder at the end of this time may finish. A process may go on with one of n permits for n times as
+        /// long, up to eight times. With zero, locks are never handed over: each holder releases its lock for all
+        /// processes.
         handover_time: Duration = Self::DEFAULT_HANDOVER_TIME;
 
-        /// Sets the number of callers that may wait for the same lock. Further callers are refused at once.
+        /// Sets how many callers may wait for the same lock at a time. Further callers are refused at once.
         max_waiters_per_lock: u32 = Self::DEFAULT_MAX_WAITERS_PER_LOCK;
 
-        /// Sets the number of callers that may wait for locks in total.
+        /// Sets how many callers may wait for all locks together. Further callers are refused at once.
         max_waiters: u32 = Self::DEFAULT_MAX_WAITERS;
     }
 }
@@ -103,32 +105,32 @@ impl Client {
         }
     }
 
-    /// Acquires `request` from a majority of `nodes`, with the retries that the request allows.
+    /// Acquires the lock of `request` from a majority of `nodes`, with the retries that the request allows.
     ///
-    /// Callers of this client that want the same resource on the same nodes stand in a line, first
-    /// come, first served. Only the first caller in the line asks the nodes. When its lease ends, the
-    /// next caller gets the lock from it, for as long as
-    /// [`Settings::handover_time`](Settings::handover_time) says. Callers of other kinds of locks stand in lines of their own.
+    /// Callers of this client that want the same resource on the same nodes wait in a line: first come, first served.
+    /// Only the first caller in the line asks the nodes. When its lease ends, the next caller takes the lock over, for as
+    /// long as [`Settings::handover_time`] allows. Each kind of lock has a line of its own.
     ///
     /// # Errors
-    /// [`AcquireError::Contended`] if a majority answered and another holder has the resource,
-    /// [`AcquireError::Unavailable`] if no majority answered in time,
-    /// [`AcquireError::AlreadyRun`] if a majority remembers a run of the request's
-    /// [`once_per`](Request::once_per), and [`AcquireError::Invalid`] before anything is sent.
+    /// * [`AcquireError::Contended`] if a majority answered and another holder has the resource.
+    /// * [`AcquireError::Unavailable`] if no majority answered in time. Also if a majority granted the lock, but too little
+    ///   validity was left, or the majority did not agree on a fencing token.
+    /// * [`AcquireError::AlreadyRun`] if a majority remembers a run of the request's [`once_per`](Request::once_per).
+    /// * [`AcquireError::Invalid`] for a wrong request or node set, before anything is sent.
     ///
     /// # Cancellation
-    /// If this future is dropped at any point, the caller leaves the line at once. Every node that the
-    /// acquisition may have reached is sent the release, after the acquisition on the same connection.
+    /// If this future is dropped at any point, the caller leaves the line at once. The release is sent to every node that
+    /// the acquisition may have reached, after the acquisition on the same connection.
     pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
         acquire::acquire(&self.shared, nodes, request).await
     }
 
-    /// Returns the run of `resource` that a majority of `nodes` remembers, within the node timeout: see
-    /// [`Request::once_per`](crate::Request::once_per). A node that fails, or does not answer, remembers
-    /// nothing. A record with more time left than a run of `period` can have does not count.
+    /// Returns the last recorded run of `resource`, if a majority of `nodes` reports one. Waits for at most the node
+    /// timeout. [`Request::once_per`](crate::Request::once_per) explains runs. A node that fails, or stays silent, counts as a node without a
+    /// record. A record also counts for nothing if it has more time left than a run of `period` can have.
     ///
     /// # Errors
-    /// [`Invalid`] for a key that belongs to the library, and for a set without nodes.
+    /// [`Invalid`] for a key that belongs to the library, for a set of 0 or more than 64 nodes, and in a forked process.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -144,18 +146,17 @@ impl Client {
         Ok(last_run(context, nodes, &keys, period, None).await)
     }
 
-    /// Asks what a majority of `nodes` knows of the lock on `resource`, within the node timeout. It only reads:
-    /// nothing changes on the nodes, and neither holders nor waiters notice.
+    /// Asks a majority of `nodes` for the state of the lock on `resource`, within the node timeout. The question only
+    /// reads. The keys on the nodes stay as they are, and holders and waiters do not notice it.
     ///
-    /// The answer is true of a moment that has passed when it arrives. It serves people, dashboards and
-    /// logs. Only [`Client::acquire`] excludes another holder.
+    /// The answer describes a moment that has passed when it arrives. Use it for people, dashboards and logs. Only
+    /// [`Client::acquire`] excludes another holder.
     ///
-    /// If there are several names, each node tells of the first name that is locked, in canonical order.
+    /// If the resource has several names, each node reports the first name that is locked, in canonical order.
     ///
     /// # Errors
-    /// [`Invalid`] for a name that no lock can have, for keys that are in several hash slots of a Redis
-    /// Cluster, and for a set without nodes. Nodes that fail are no error: see
-    /// [`LockStatus::Undecided`].
+    /// [`Invalid`] for a name that locks cannot have, for keys in several hash slots of a Redis Cluster, for a set of 0 or
+    /// more than 64 nodes, and in a forked process. Failed nodes cause no error: see [`LockStatus::Undecided`].
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -202,9 +203,9 @@ impl Client {
     /// Watches `resource` on `nodes` for changes by any holder.
     ///
     /// # Errors
-    /// [`Invalid`] for a key that belongs to the library, and for a set without nodes.
+    /// [`Invalid`] for a key that belongs to the library, for a set of 0 or more than 64 nodes, and in a forked process.
     ///
-    /// # Example: until somebody has the lock
+    /// # Example: wait until somebody takes the lock
     /// ```
     /// use std::sync::Arc;
     /// use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
@@ -217,7 +218,7 @@ impl Client {
     /// # let client = Client::new(environment);
     /// # io.handle().block_on(async {
     /// let watch = client.watch_changes(&nodes, &"order:42".into())?;
-    /// watch.until_reported().await; // Each node has said how the key is.
+    /// watch.until_reported().await; // A majority has reported the state of the key.
     /// let lease = client.acquire(&nodes, &Request::new("order:42")).await?;
     /// watch.until_reported().await;
     /// # lease.release().await;
@@ -237,21 +238,21 @@ impl Client {
         Ok(QuorumWatch::begin(clock, nodes, &keys))
     }
 
-    /// Deletes the lock on `resource` at all `nodes`, also if another process holds it: the keys of
-    /// every kind of lock. Fencing counters, the records of `once_per` and what waiting callers left stay.
+    /// Deletes the lock on `resource` at all `nodes`, even if another process holds it. The keys of every kind of lock are
+    /// deleted. Fencing counters, the records of `once_per` and the marks of waiting callers stay.
     ///
-    /// The nodes are asked who is on the keys, and then to delete what exactly these have. A node that is late deletes
-    /// nothing of later holders.
+    /// The call sends two questions. The first asks for the owner tokens on the keys. The second deletes exactly the
+    /// entries with these tokens, so a late node never deletes the key of a later holder.
     ///
-    /// The holder does not notice at once: until its next extension, or its deadline, it believes that it has the
-    /// lock. Exclusion is broken for that long. Fencing tokens stay in order.
+    /// The holder does not notice at once. It believes that it has the lock until its next extension or its deadline, so
+    /// exclusion is broken for that long. Fencing tokens stay in order.
     ///
     /// # Errors
-    /// [`AcquireError::Unavailable`] unless a majority confirms within two node timeouts; some nodes may have deleted the
-    /// keys. [`AcquireError::Invalid`] as [`Client::peek`].
+    /// [`AcquireError::Unavailable`] unless a majority confirms within two node timeouts. Some nodes may have deleted the
+    /// keys nevertheless. [`AcquireError::Invalid`] in the cases of [`Client::peek`].
     ///
     /// # Cancellation
-    /// If the future is dropped, the nodes may have deleted the keys, or some of them.
+    /// If the future is dropped, some or all nodes may have deleted the keys.
     ///
     /// # Example
     /// ```
@@ -278,12 +279,13 @@ impl Client {
         force_release::force_release(&self.shared.context, nodes, resource).await
     }
 
-    /// Waits until every node has served all calls and is owed no release, for at most `timeout`. Returns the names of
-    /// the nodes that are not there yet. It is for the end of a process: while callers acquire locks, a node may always
-    /// have something to do.
+    /// Waits until every node has served all calls and owed releases, for at most `timeout`. Returns the names of the
+    /// nodes that still have work. Call this at the end of a process, because a node may always have work while callers
+    /// acquire locks.
     ///
-    /// It gives up sooner, after 800 ms in which a majority is done and each other node has been handed all calls or has
-    /// no connection, or in which only nodes that vote no are left.
+    /// The wait ends early once, for 800 ms, only nodes that may be gone have work. If a majority is done, these are the
+    /// nodes that have sent all their calls, or have no connection. Otherwise these are the nodes that vote no. In a forked
+    /// process the call returns at once, with the names of all nodes.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -296,12 +298,12 @@ impl Client {
         self.shared.context.now()
     }
 
-    /// Returns `host/pid`, the holder's name in the refusals of other processes.
+    /// Returns `host/pid`, by which refusals in other processes name this client as the holder.
     pub fn owner(&self) -> &str {
         &self.shared.context.owner
     }
 
-    /// Returns the number of callers in lines. Each waits for another caller of this client, and asks no node.
+    /// Returns the number of callers in lines. Each of them waits for another caller of this client, and asks no node.
     pub fn waiting(&self) -> usize {
         self.shared.lines.waiting()
     }
@@ -309,7 +311,7 @@ impl Client {
 
 debug_in_part!(Client, it => node_timeout: it.shared.context.node_timeout);
 
-/// Refuses a call over no node, or over more than there are seats, and any call in a forked process.
+/// Checks that a call has 1 to [`MOST_NODES`] nodes. Refuses every call in a forked process.
 fn check_nodes(nodes: &NodeSet) -> Result<(), Invalid> {
     if is_forked() {
         return Err(Invalid::new(FORKED));
@@ -335,7 +337,7 @@ async fn last_run(
     runs::last_run(&answers, period)
 }
 
-/// Returns the keys of `resource`, which are those of any kind of lock.
+/// Returns the keys of `resource` after the checks that every kind of lock needs.
 fn checked_keys(
     context: &Context,
     nodes: &NodeSet,
@@ -350,7 +352,8 @@ fn checked_keys(
     Ok(keys)
 }
 
-/// Asks `nodes`, and waits for the `goal` within the node timeout and until `end`.
+/// Sends `question` to all `nodes`, and returns the answers so far when `goal` is met. Waits for at most the node timeout,
+/// and at most until `end`.
 async fn ask(
     context: &Context,
     nodes: &NodeSet,

@@ -15,12 +15,12 @@ pub struct Environment {
     pub clock: Arc<dyn Clock>,
     /// The source of owner tokens and retry jitter.
     pub entropy: Arc<dyn Entropy>,
-    /// The place of background tasks, which follow late answers and renew leases.
+    /// The spawner of background tasks, such as the renewal of leases.
     pub spawner: Arc<dyn Spawn>,
 }
 
 impl Environment {
-    /// Returns an environment of these parts.
+    /// Returns an environment with these parts.
     pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>, spawner: Arc<dyn Spawn>) -> Self {
         Self {
             clock,
@@ -34,14 +34,14 @@ impl Environment {
         self.clock.now()
     }
 
-    /// Returns a random duration in `[delay / 2, delay]`. Two clients that collided draw different ones, so an even split
-    /// of the votes is resolved.
+    /// Returns a random duration in `[delay / 2, delay]`. Two clients that split the votes draw different durations, so one
+    /// of them comes first the next time.
     pub(crate) fn jittered(&self, delay: Duration) -> Duration {
         let mut bytes = [0; 8];
         self.entropy.fill(&mut bytes);
         let half = delay / 2;
         let spread = u64::try_from(delay.saturating_sub(half).as_nanos()).unwrap_or(u64::MAX);
-        // The modulo's bias is below 2^-20 for any delay under a week.
+        // The modulo's bias is below 2^-15 for any delay under a week.
         let extra = u64::from_le_bytes(bytes) % spread.saturating_add(1);
         half + Duration::from_nanos(extra)
     }

@@ -1,9 +1,9 @@
 //! The interfaces to the outside world in an [`Environment`]: time ([`Clock`]), randomness
 //! ([`Entropy`]), and background work ([`Spawn`]).
 //!
-//! Core takes time, randomness and tasks from the [`Environment`] of its client alone. Production uses the boot clock, a
-//! CSPRNG and the library's own I/O thread ([`crate::IoThread::environment`]). A test uses its own parts, such as one
-//! clock for each client, and may skew each clock.
+//! Core takes all three from the [`Environment`] of its client, and never from global state or the ambient runtime.
+//! Production uses the boot clock, a CSPRNG and the library's own I/O thread ([`crate::IoThread::environment`]). A test
+//! uses parts of its own, for example one clock for each client, and may let these clocks differ.
 
 pub(crate) mod environment;
 mod system;
@@ -21,13 +21,13 @@ use crate::debug::debug_in_part;
 pub use environment::Environment;
 use system::LibrarySleep;
 
-/// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
-/// largest value is some 584 years after the origin.
+/// A point in time on one [`Clock`]. It counts whole nanoseconds since an origin that only that clock knows, so moments of
+/// different clocks cannot be compared. The largest value is about 584 years after the origin.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(u64);
 
 impl Moment {
-    /// Returns the moment `since` after the clock's origin, or the largest value.
+    /// Returns the moment `since` after the clock's origin, or the largest value on overflow.
     pub const fn from_origin(since: Duration) -> Self {
         Self(nanos(since))
     }
@@ -61,15 +61,15 @@ impl fmt::Debug for Moment {
     }
 }
 
-/// Returns the nanoseconds of `span`, or the most that fit.
+/// Returns the nanoseconds of `span`, or the largest value on overflow.
 const fn nanos(span: Duration) -> u64 {
     let seconds = span.as_secs().saturating_mul(1_000_000_000);
     seconds.saturating_add(span.subsec_nanos() as u64)
 }
 
-/// Returns a duration in whole µs, signed, for differences between clocks.
+/// Returns a duration in whole µs. The number is signed, for differences between clocks.
 pub(crate) fn micros(span: Duration) -> i128 {
-    // A duration has less than 2^84 µs.
+    // The conversion never fails, because a duration has less than 2^84 µs.
     i128::try_from(span.as_micros()).unwrap_or(i128::MAX)
 }
 
@@ -105,13 +105,13 @@ debug_in_part!(Sleep);
 /// Background work for a [`Spawn`].
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A monotonic clock. The clock must also count while the host is suspended, because a lease whose ttl passed during
-/// the suspension must be seen as expired.
+/// A monotonic clock that also counts while the host is suspended. Otherwise a lease would seem valid although its time
+/// passed while a laptop slept, or a virtual machine migrated.
 pub trait Clock: Send + Sync + 'static {
     /// Returns the current moment. A later call never returns an earlier moment.
     fn now(&self) -> Moment;
 
-    /// Returns the time since the Unix epoch, by the host's clock. This clock may jump, so it serves only for hints.
+    /// Returns the time since the Unix epoch, by the host's clock. That clock may jump, so the time serves only as a hint.
     fn wall(&self) -> Duration;
 
     /// Returns a future that completes once [`now`](Self::now) has reached `at`, or a little later. The future must work
@@ -119,13 +119,13 @@ pub trait Clock: Send + Sync + 'static {
     fn sleep_until(&self, at: Moment) -> Sleep;
 }
 
-/// A source of unpredictable bytes. Owner tokens are made of them, because a token is the right to release.
+/// A source of unpredictable bytes. Owner tokens need it, because a token is the right to release the lock.
 pub trait Entropy: Send + Sync + 'static {
-    /// Fills `bytes` from a cryptographically secure generator (or, in a simulation, a seeded one).
+    /// Fills `bytes` from a cryptographically secure generator. A simulation may use a seeded generator.
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// A place to run background work, which must outlive the caller's own runtime.
+/// Runs background work, which must go on when the caller's own runtime ends.
 pub trait Spawn: Send + Sync + 'static {
     /// Runs `task` to its end, detached from the caller.
     fn spawn(&self, task: Task);

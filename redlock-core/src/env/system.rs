@@ -12,8 +12,8 @@ use rand::{Rng as _, TryRng as _};
 use super::{Clock, Entropy, Environment, Moment, Sleep, SleepKind, Spawn, Task};
 use crate::io_thread::{IoThread, Timer};
 
-/// The longest time of one timer. Tokio's timers stop while the host is suspended, so a sleeper looks at the boot clock
-/// at least this often.
+/// The longest time of one tokio timer. Tokio's timers stop while the host is suspended, so a sleep looks at the boot clock
+/// again after this time.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
 impl IoThread {
@@ -35,13 +35,13 @@ impl Spawn for IoThread {
 impl Entropy for IoThread {
     fn fill(&self, bytes: &mut [u8]) {
         if SysRng.try_fill_bytes(bytes).is_err() {
-            // No kernel in use fails here. A token of this generator is better than a panic.
+            // Current kernels do not fail here. If one does, a token of this generator is better than a panic.
             rand::rng().fill_bytes(bytes);
         }
     }
 }
 
-/// Time since boot, suspended time included, with timers on the library's thread.
+/// The time since boot, with suspended time, and timers on the library's thread.
 impl Clock for IoThread {
     fn now(&self) -> Moment {
         Moment::from_origin(since_boot())
@@ -49,7 +49,7 @@ impl Clock for IoThread {
 
     fn wall(&self) -> Duration {
         let now = std::time::SystemTime::now();
-        // A host whose clock is before 1970 gives zero, which is a bad hint and no danger.
+        // Zero, for a clock before 1970, means that there is no hint.
         now.duration_since(std::time::UNIX_EPOCH)
             .unwrap_or_default()
     }
@@ -65,7 +65,7 @@ impl Clock for IoThread {
 
 /// A sleep by the boot clock.
 pub(super) struct LibrarySleep {
-    /// Keeps the thread alive: without the thread the sleeper would never wake.
+    /// Keeps the thread alive, because the thread has to wake the sleeper.
     io: IoThread,
     at: Moment,
     timer: Option<Timer>,
@@ -99,7 +99,7 @@ impl Drop for LibrarySleep {
     }
 }
 
-/// `std::time::Instant` stops while the host is suspended; `CLOCK_BOOTTIME` does not.
+/// Returns the time since boot by `CLOCK_BOOTTIME`, because `std::time::Instant` stops while the host is suspended.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn since_boot() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
@@ -110,8 +110,8 @@ fn since_boot() -> Duration {
     )
 }
 
-/// Other systems use the standard library's monotonic clock. macOS and Windows stop it during
-/// suspension or not, by version; the guide says so in `understand/pause.md`.
+/// Returns the time since the first call, by the standard library's monotonic clock. On macOS and Windows, the version of
+/// the system decides if this clock stops during suspension. The guide says so in `understand/pause.md`.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn since_boot() -> Duration {
     static ORIGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
@@ -132,7 +132,7 @@ mod tests {
         let before = clock.now();
         let sleep = clock.sleep_until(before.saturating_add(Duration::from_millis(5)));
         drop((io, clock));
-        // A runtime without timers of its own: the sleep must bring its own.
+        // Leave out tokio's timers here, so that the sleep has to bring its own.
         let bare = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();

@@ -20,14 +20,14 @@ struct ClockState {
     sleeping: Vec<Waker>,
 }
 
-/// The clock for the test, and the same clock for the code under test.
+/// Returns one clock twice: for the test, and for the code under test.
 pub(crate) fn still_clock() -> (Arc<StillClock>, Arc<dyn Clock>) {
     let clock = Arc::new(StillClock::default());
     (Arc::clone(&clock), clock)
 }
 
 impl StillClock {
-    /// Moves the clock on, and wakes the sleepers.
+    /// Moves the clock forward by `by`, and wakes the sleepers.
     pub(crate) fn advance(&self, by: Duration) {
         let sleeping = {
             let mut state = self.state.lock();

@@ -1,12 +1,13 @@
-//! Waits for the first of two futures, with a preference for the first.
+//! A time limit for a future, by a [`Clock`].
 
 use std::future::Future;
 
 use super::{Clock, Moment};
 
-/// Waits for `work` until `until`. If both are ready, `work` wins, so that a seed reproduces a run.
+/// Waits for `work`, until `until` at the latest. Returns `None` if the time ran out. If both are ready, `work` always wins,
+/// so that the seed of a simulation reproduces its run.
 ///
-/// Returns `None` if the time ran out. Dropping the future drops `work`.
+/// Dropping the future drops `work`.
 pub(crate) async fn before<W: Future>(
     clock: &dyn Clock,
     until: Moment,
@@ -15,7 +16,7 @@ pub(crate) async fn before<W: Future>(
     tokio::select! {
         biased;
         output = work => Some(output),
-        // There is no timer until the work has to wait.
+        // The timer is made only once the work has to wait.
         () = async { clock.sleep_until(until).await } => None,
     }
 }

@@ -15,40 +15,43 @@ options! {
         /// Sets the longest time for one attempt to connect, handshake included. Default: 1 s.
         connect_timeout: Duration = Duration::from_secs(1);
 
-        /// Sets the time after which an outstanding answer makes the node suspect. Default: 200 ms. A suspect node votes
-        /// no at once, until it answers again.
+        /// Sets the time after which a node with an outstanding answer becomes suspect. Default: 200 ms. A suspect node
+        /// votes no at once, until it answers again.
         suspect_after: Duration = Duration::from_millis(200);
 
-        /// Sets the time after which the driver replaces a connection with an outstanding answer. Default: 5 s.
+        /// Sets the time after which the driver closes a connection with an outstanding answer. Default: 5 s. Then the
+        /// driver makes a new connection.
         dead_after: Duration = Duration::from_secs(5);
 
-        /// Sets the interval between checks of the node. Default: 10 s. An idle node is checked too, so that a connection
-        /// that died in silence is found before a lock needs it.
+        /// Sets the interval at which each node is checked, even an idle one. Default: 10 s. So a connection that died in
+        /// silence is replaced before a lock needs it.
         heartbeat: Duration = Duration::from_secs(10);
 
-        /// Sets the most operations in flight. Beyond them the node votes no at once. Default: 16 384.
+        /// Sets the largest number of operations in flight. Default: 16 384. A node with this number votes no at once, but
+        /// still accepts releases.
         max_in_flight: usize = 16_384;
 
-        /// Sets the nodes that this one is checked with. The checks find whether the node may have forgotten locks, and
-        /// whether its clock steps. Without a checked set, only the node's own clock is checked.
+        /// Sets the nodes with which this node is checked. The checks find out if the node may have forgotten locks, and
+        /// if its clock steps. By default, without a checked set, only the node's own clock is checked.
         checked_set: Option<Arc<CheckedSet>> = None, from Arc<CheckedSet>;
 
-        /// Sets the treatment of an unreliable server.
+        /// Sets the treatment of a server that is unfit for locks. Default: [`Vetting::Refuse`].
         vetting: Vetting = Vetting::Refuse;
 
-        /// Sets whether the server keeps all data when it restarts. Such a server has `appendfsync always`, and none of
-        /// its replicas is promoted, so a restart needs no quarantine. This has no effect for an address that
-        /// [fails over](crate::redis::RedisAddress::fails_over).
+        /// Declares that the server keeps everything across a restart. It has `appendfsync always`, and no replica is
+        /// promoted. Then the node may vote at once after a restart, without a quarantine. Default: `false`. The option is
+        /// ignored for an address that [fails over](crate::redis::RedisAddress::fails_over).
         trust_aof: bool = false;
 
-        /// Sets the observer that is told how long each answer took.
+        /// Sets the observer that receives the duration of each answer.
         answers: Option<Arc<dyn ObserveAnswers>> = None, from Arc<dyn ObserveAnswers>;
     }
 }
 
 impl RedisOptions {
-    /// Raises [`suspect_after`](Self::suspect_after) and [`dead_after`](Self::dead_after) for a client with this node
-    /// timeout. Otherwise a node could be suspect although the client would still wait for it.
+    /// Raises [`suspect_after`](Self::suspect_after) to at least four node timeouts of a client, and
+    /// [`dead_after`](Self::dead_after) to at least four times that. Otherwise a node that is only slow by the client's
+    /// own measure would be suspect.
     #[must_use]
     pub fn for_node_timeout(mut self, timeout: Duration) -> Self {
         self.suspect_after = self.suspect_after.max(timeout * 4);
@@ -56,8 +59,8 @@ impl RedisOptions {
         self
     }
 
-    /// Returns the options with times from a millisecond to a year. So sums of times never overflow, and questions repeat
-    /// only after a pause.
+    /// Clamps the times to a range from a millisecond to a year. Then the sums of times never overflow, and every question
+    /// pauses before it repeats.
     pub(super) fn within_bounds(mut self) -> Self {
         const SHORTEST_TIME: Duration = Duration::from_millis(1);
         const LONGEST_TIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -73,7 +76,7 @@ impl RedisOptions {
     }
 }
 
-/// The treatment of a server that evicts keys, is a replica, or is unreliable in another way.
+/// The treatment of a server that is unfit for locks. Examples are a replica, and a server that evicts keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Vetting {
@@ -85,8 +88,8 @@ pub enum Vetting {
 }
 
 options! {
-    /// The CAs that a TLS connection trusts, and the certificate that it shows. The default trusts the CAs
-    /// of the system, and shows none.
+    /// The CAs that a TLS connection trusts, and the certificate that the client shows. By default, the connection trusts
+    /// the CAs of the system, and shows no certificate.
     ///
     /// The files are PEM. Each connection reads them again, so a certificate that was replaced counts from the next
     /// connection on. While the files are invalid, no new connection is made.
@@ -95,11 +98,11 @@ options! {
         /// Sets the file with the trusted CAs, in place of the system's.
         ca: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
 
-        /// Sets the file of the client's certificate. The certificates of the CAs between it and the CA that the server
-        /// trusts follow in the same file.
+        /// Sets the file of the client's certificate. After it, the file has the certificates of the CAs between it and
+        /// the CA that the server trusts.
         certificate: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
 
-        /// Sets the file of the private key of the [`certificate`](Self::certificate), as plain text.
+        /// Sets the file with the unencrypted private key of the [`certificate`](Self::certificate).
         key: Option<PathBuf> = None, from impl Into<Option<PathBuf>>;
     }
 }

@@ -13,7 +13,7 @@ use redlock_core::{Environment, Node};
 use super::settings::for_each_pool_setting;
 use crate::parameters::{RawValue, parse};
 
-/// Makes a node of the user's own. Several starts may call this, because a configuration can be cloned.
+/// A user's function that makes a node. Several starts may call it, because a configuration can be cloned.
 pub(crate) type MakeNode =
     Arc<dyn Fn(Environment) -> Result<Arc<dyn Node>, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
@@ -22,9 +22,9 @@ pub(crate) type MakeNode =
 pub(crate) enum PoolSource {
     /// A URL, with its password if it has one.
     Url(String),
-    /// The server of a user's own client.
+    /// The server of a client that the user made.
     Client(Result<RedisAddress, Invalid>),
-    /// A node of the user's own.
+    /// A node that the user's function makes.
     Own(MakeNode),
 }
 
@@ -59,8 +59,8 @@ macro_rules! pool {
             }
         }
 
-        /// Shows which settings are set, but no values. Somebody may have written the password in place of its file's
-        /// path.
+        /// Shows which settings are set, and hides their values. A value may be secret, because somebody may have written
+        /// the password in place of its file's path.
         impl fmt::Debug for PoolConfig {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct("PoolConfig")
@@ -102,7 +102,7 @@ impl PoolSource {
             {
                 Ok(PoolAddress::Memory(name.to_owned()))
             }
-            // The error hides the text, because it may be the password of another URL.
+            // Keep the text out of the error, because it may be the password of another URL.
             Some(_) => Err(Invalid::new(
                 "the store of a `memory://` URL has a name of at most 64 letters, digits, `.`, `-` and `_`; write \
                  memory://name",
@@ -146,7 +146,7 @@ impl PoolAddress {
         matches!(self, Self::Redis(_))
     }
 
-    /// True for a node of the user's own. Other processes may share it.
+    /// True for a node that the user's function makes. Other processes may share such a node.
     pub(crate) fn is_own(&self) -> bool {
         matches!(self, Self::Own(_))
     }
@@ -155,7 +155,7 @@ impl PoolAddress {
         matches!(self, Self::Redis(address) if address.is_cluster())
     }
 
-    /// Returns the server's identity; `None` for a node of the user's own. Two pools with one identity are one node.
+    /// Returns the server's identity, or `None` for a user's own node. Two pools with one identity are one node.
     pub(super) fn server(&self) -> Option<String> {
         match self {
             Self::Memory(name) => Some(format!("memory://{name}")),
@@ -164,7 +164,7 @@ impl PoolAddress {
         }
     }
 
-    /// True for one server, which no replica replaces.
+    /// True for a single Redis server, whose place a replica never takes.
     pub(super) fn is_one_server(&self) -> bool {
         matches!(self, Self::Redis(address) if !address.fails_over())
     }

@@ -5,7 +5,7 @@
 //! section. The variable has the whole name. For example, `shutdown_grace` of the section `shutdown` is `grace` in
 //! `[shutdown]`, and `REDLOCK_SHUTDOWN_GRACE`. Optional parts follow the default:
 //! * `from …` is the type that the setter takes, if it differs, and `by …` converts it.
-//! * `check …` finds the fault of a value. All sources use it, and the setter too.
+//! * `check …` returns the fault of a value, whether a source or the setter gave the value.
 //!
 //! To add a setting, begin with a row here, and follow the steps of CONTRIBUTING.md. `config/mod.rs` expands the rows,
 //! and imports the names in them. A new type needs an `impl ConfigValue`; see `parameters/value.rs`.
@@ -19,8 +19,9 @@ use redlock_core::request::MAX_RESOURCE_BYTES;
 macro_rules! for_each_setting {
     ($make:ident!()) => {
         $make! {
-            /// Sets the check of nodes that may have forgotten locks. The default is [`RestartCheck::Standard`] for two
-            /// or more Redis pools, and [`RestartCheck::Off`] for one.
+            /// Sets the check of nodes that may have forgotten locks. The default depends on the pools:
+            /// [`RestartCheck::Strict`] if one is a node of your own, otherwise [`RestartCheck::Standard`] for two or more
+            /// Redis pools, and [`RestartCheck::Off`] for one.
             ///
             /// ```
             /// use redlock_runtime::config::RestartCheck;
@@ -28,28 +29,15 @@ macro_rules! for_each_setting {
             /// ```
             "" restart_check: Option<RestartCheck> = None, from RestartCheck;
 
-            /// Sets the pools of a lock that names none. Without this: all configured pools.
-            ///
-            /// ```
-            /// let config = redlock_runtime::Config::new().default_pools(["a", "b", "c"]);
-            /// ```
+            /// Sets the default pools, for locks that name no pools. By default these are all configured pools.
             "" default_pools: Option<Vec<String>> = None,
                 from impl IntoIterator<Item = impl Into<String>>, by to_strings;
 
             /// Sets the prefix of every resource's name on the nodes. Empty by default.
-            ///
-            /// ```
-            /// let config = redlock_runtime::Config::new().key_prefix("shop:");
-            /// ```
             "" key_prefix: String = String::new(), from impl Into<String>, check |prefix| key_prefix(prefix);
 
             /// Sets the longest ttl of any lock. Default: 5 min. A node that may have forgotten locks abstains for this
             /// time, so all processes need the same value.
-            ///
-            /// ```
-            /// # use std::time::Duration;
-            /// let config = redlock_runtime::Config::new().max_ttl(Duration::from_secs(60));
-            /// ```
             "" max_ttl: Duration = Duration::from_secs(300), check |ttl| ensure(
                 (MIN_TTL..=MAX_TTL).contains(ttl),
                 "it is not from 10 ms to a year; no lock could have such a ttl",
@@ -57,62 +45,29 @@ macro_rules! for_each_setting {
 
             /// Sets the longest wait of an attempt for the answers of nodes. Default: 50 ms. A majority ends the wait
             /// sooner.
-            ///
-            /// ```
-            /// # use std::time::Duration;
-            /// let config = redlock_runtime::Config::new().node_timeout(Duration::from_millis(100));
-            /// ```
             "" node_timeout: Duration = Settings::DEFAULT_NODE_TIMEOUT, check timeout_of_nodes;
 
             /// Sets the longest time of one attempt to connect to a node. Default: 1 s. Calls never wait for a
             /// connection.
-            ///
-            /// ```
-            /// # use std::time::Duration;
-            /// let config = redlock_runtime::Config::new().connect_timeout(Duration::from_secs(2));
-            /// ```
             "" connect_timeout: Duration = Duration::from_secs(1), check timeout_of_nodes;
 
             /// Sets for how long callers of this process may hand a lock over to each other. Default: 5 ms, and longer
-            /// if the nodes are far away. After that, the lock is released for other processes. With zero, each release
-            /// reaches the nodes.
-            ///
-            /// ```
-            /// # use std::time::Duration;
-            /// let config = redlock_runtime::Config::new().handover_time(Duration::from_millis(20));
-            /// ```
+            /// if the nodes are far away. After that time, the lock is released for other processes. With zero, each holder
+            /// releases the lock on the nodes.
             "waiting" handover_time: Duration = Settings::DEFAULT_HANDOVER_TIME;
 
             /// Sets how many callers of this process may wait for one lock. Default: 10 000. Further callers are
             /// refused at once, as contended.
-            ///
-            /// ```
-            /// let config = redlock_runtime::Config::new().max_callers_per_lock(100);
-            /// ```
             "waiting" max_callers_per_lock: u32 = Settings::DEFAULT_MAX_WAITERS_PER_LOCK;
 
             /// Sets how many callers of this process may wait for all locks together. Default: 100 000. Further callers
             /// are refused at once, as contended.
-            ///
-            /// ```
-            /// let config = redlock_runtime::Config::new().max_callers(10_000);
-            /// ```
             "waiting" max_callers: u32 = Settings::DEFAULT_MAX_WAITERS;
 
             /// Sets the time that bodies get at shutdown before they are cancelled. Default: 10 s.
-            ///
-            /// ```
-            /// # use std::time::Duration;
-            /// let config = redlock_runtime::Config::new().shutdown_grace(Duration::from_secs(5));
-            /// ```
             "shutdown" shutdown_grace: Duration = Duration::from_secs(10), check time_of_shutdown;
 
-            /// Sets the longest time of a shutdown, with the grace period. Default: 15 s.
-            ///
-            /// ```
-            /// # use std::time::Duration;
-            /// let config = redlock_runtime::Config::new().shutdown_deadline(Duration::from_secs(25));
-            /// ```
+            /// Sets the longest time of a shutdown, including the grace period. Default: 15 s.
             "shutdown" shutdown_deadline: Duration = Duration::from_secs(15), check time_of_shutdown;
 
             /// Sets whether a signal that ends the program first releases the held locks. Default: `false`. At SIGTERM
@@ -124,17 +79,9 @@ macro_rules! for_each_setting {
             /// requests. The setting then has no effect. Leave the setting off if the program handles these signals by
             /// other means, such as `tokio::signal` or the handlers of actix-web, because it would still end the
             /// process.
-            ///
-            /// ```
-            /// let config = redlock_runtime::Config::new().release_on_exit(true);
-            /// ```
             "shutdown" release_on_exit: bool = false;
 
-            /// Sets the HTTP status of a refused caller. Default: 423. 409 and 429 are usual, too.
-            ///
-            /// ```
-            /// let config = redlock_runtime::Config::new().contended_status(409);
-            /// ```
+            /// Sets the HTTP status of a refused caller. Default: 423. The statuses 409 and 429 are usual, too.
             "http" contended_status: u16 = DEFAULT_CONTENDED_STATUS, check |status| ensure(
                 (400..=599).contains(status),
                 "it is not from 400 to 599, the statuses of errors; 423, 409 and 429 are usual",
@@ -158,8 +105,8 @@ macro_rules! for_each_pool_setting {
             /// ```
             password_file: PathBuf, from impl Into<PathBuf>;
 
-            /// Sets how `init` treats an unfit server of this pool, such as a replica, or a server that evicts keys. By
-            /// default `init` refuses the pool.
+            /// Sets the treatment of an unfit server of this pool, such as a replica, or a server that evicts keys. By
+            /// default, `init` refuses the pool.
             ///
             /// ```
             /// use redlock_runtime::config::Vetting;
@@ -167,17 +114,13 @@ macro_rules! for_each_pool_setting {
             /// ```
             vetting: Vetting;
 
-            /// Sets whether this pool's server keeps everything across a restart, so that it may vote at once. That
-            /// takes `appendonly yes`, `appendfsync always` and `no-appendfsync-on-rewrite no`, and no replica that
-            /// takes the server's place.
-            ///
-            /// ```
-            /// let config = redlock_runtime::Config::new().pool("a", "redis://10.0.0.1:6379").trust_aof("a", true);
-            /// ```
+            /// Sets whether this pool's server keeps everything across a restart, so that it may vote at once. Such a
+            /// server has `appendonly yes`, `appendfsync always` and `no-appendfsync-on-rewrite no`, and its place is never
+            /// taken by a replica.
             trust_aof: bool;
 
             /// Sets the PEM file with the CAs that may issue the certificate of this pool's server, instead of the
-            /// system's CAs. TLS settings are for `rediss://` URLs.
+            /// system's CAs. All TLS settings are for `rediss://` URLs.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new()
@@ -197,13 +140,6 @@ macro_rules! for_each_pool_setting {
             tls_cert: PathBuf, from impl Into<PathBuf>;
 
             /// Sets the PEM file with the private key of [`tls_cert`](Self::tls_cert).
-            ///
-            /// ```
-            /// let config = redlock_runtime::Config::new()
-            ///     .pool("a", "rediss://10.0.0.1:6380")
-            ///     .tls_cert("a", "/etc/shop/client.pem")
-            ///     .tls_key("a", "/etc/shop/client.key");
-            /// ```
             tls_key: PathBuf, from impl Into<PathBuf>;
         }
     };

@@ -27,28 +27,18 @@ pub struct SiteConfig {
 }
 
 impl SiteConfig {
-    /// Returns an override that changes nothing.
-    ///
-    /// ```
-    /// use redlock_runtime::config::SiteConfig;
-    /// assert_eq!(SiteConfig::new(), SiteConfig::default());
-    /// ```
+    /// Returns an empty override.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the pools on which the function locks. Two functions that exclude each other need the same
-    /// pools.
-    ///
-    /// ```
-    /// use redlock_runtime::config::SiteConfig;
-    /// let site = SiteConfig::new().pools(["a", "b", "c"]);
-    /// ```
+    /// Sets the pools on which the function locks. Functions exclude each other only on the same pools.
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.pools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
+    /// Returns the override that results from this one above `lower`.
     pub(crate) fn above(self, lower: Self) -> Self {
         Self {
             pools: self.pools.or(lower.pools),

@@ -1,9 +1,9 @@
-//! The parameters of a lock. [`LockOptions`] sets them, and the other types are those of single values.
+//! The parameters of a lock. [`LockOptions`] is a set of parameters, and the other types are those of single values.
 
-// `table.rs` has each parameter once. From its row come the field and the setter of `LockOptions`, the
-// setters of `LockBuilder`, `SiteConfig`, `SiteBuilder` and `Call`, the key of the file and the variable, and
-// what reports show. `value.rs` has the text form of each type of value. Only the code that obeys a parameter is
-// written by hand: `SiteParameters::request` for those of the protocol, `acquire/mod.rs` for the rest.
+// `table.rs` has one row for each parameter. The row makes the field and the setter of `LockOptions`, the setters of
+// `LockBuilder`, `SiteConfig`, `SiteBuilder` and `LockSpec`, the key in the file, the variable, and the line in reports.
+// `value.rs` has the text form of each type of value. Only the code that obeys a parameter is written separately:
+// `SiteParameters::request` obeys the parameters of the protocol, and `acquire/mod.rs` the others.
 
 mod options;
 mod setters;
@@ -30,7 +30,7 @@ pub(crate) use options::SiteParameters;
 pub(crate) use setters::{argument, setter};
 pub(crate) use value::{ConfigValue, RawValue, parse, words};
 
-/// The imports of a module that expands the table: the types in its rows, and the macros.
+/// Imports for modules that expand the table: the types in its rows, and the macros.
 pub(crate) mod prelude {
     pub(crate) use std::time::Duration;
 
@@ -43,11 +43,11 @@ pub(crate) mod prelude {
 }
 
 impl SiteParameters {
-    /// Returns the parameters that the protocol obeys, as a request for `resource`.
+    /// Returns a request for `resource` with the parameters that the protocol obeys.
     ///
     /// # Errors
-    /// Returns [`Invalid`] if `min_validity` is no part of the ttl, if a parameter lacks the one that it belongs to, or if
-    /// two parameters ask for two kinds. [`Request::check`] has the limits of the other values.
+    /// [`Invalid`] if the fraction of `min_validity` is out of range, if `remember` is set without `once_per`, and if two
+    /// parameters ask for two kinds of lock. [`Request::check`] has the limits of the other values.
     pub(crate) fn request(&self, resource: Resource) -> Result<Request, Invalid> {
         if self.remember.is_some() && self.once_per.is_none() {
             return Err(Invalid::new(

@@ -1,4 +1,4 @@
-//! One layer of parameters, and the parameters with everything decided.
+//! The layers of parameters, and the parameters that result from all layers.
 #![doc = include_str!("options.md")]
 
 use super::prelude::*;
@@ -23,13 +23,12 @@ macro_rules! options {
             $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?
             $(, kind $kind:expr)?;
     )+) => {
-        /// The parameters of a lock that are set: for [`LockBuilder::options`], for the defaults of all
-        /// locks ([`Config::defaults`]), and for one annotated function ([`Config::site`]). A
-        /// setter has the parameter's name in the attribute and in the file.
+        /// A set of parameters: for one lock ([`LockBuilder::options`]), for all locks ([`Config::defaults`]), or for one
+        /// annotated function ([`Config::site`]). A setter has the parameter's name in the attribute and in the file.
         ///
-        /// A parameter that is not set comes from the layer below. From the top these are the
-        /// configuration's `[sites."…"]`, the attribute or the calls on a [`LockBuilder`], the
-        /// configuration's `[defaults]`, and the built-in values, which each setter names.
+        /// A parameter that is left out comes from the next lower layer. From top to bottom, the layers are: the
+        /// configuration's `[sites."…"]`; the attribute, or the calls on a [`LockBuilder`]; the configuration's
+        /// `[defaults]`; the built-in values, which the setters name.
         ///
         /// # Example: locks that wait by default, and a lock that does not
         /// ```
@@ -55,8 +54,7 @@ macro_rules! options {
             $( pub(crate) $name: Option<$type>, )+
         }
 
-        /// The parameters of a lock, with everything decided. Either `retry_count` or `wait` has a
-        /// value.
+        /// The parameters of a lock that result from all layers. Either `retry_count` or `wait` has a value.
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub(crate) struct SiteParameters {
             $( pub(crate) $name: decided_type!($type $(, default $default)? $(, instead of $other)?), )+
@@ -65,13 +63,13 @@ macro_rules! options {
         }
 
         impl LockOptions {
-            /// Nothing is set.
+            /// The empty set of parameters.
             pub(crate) const NONE: Self = Self { $( $name: None, )+ };
 
-            /// The lowest layer.
+            /// The lowest layer, with the built-in values.
             const BUILT_IN: Self = Self { $( $name: built_in!($($default)?), )+ };
 
-            /// Returns this layer above `lower`.
+            /// Returns the layer that results from this layer above `lower`.
             pub(crate) fn above(self, mut lower: Self) -> Self {
                 $($(
                     if self.$name.is_some() {
@@ -90,10 +88,10 @@ macro_rules! options {
             /// The names of all parameters.
             pub(crate) const PARAMETER_NAMES: &[&'static str] = &[ $( stringify!($name), )+ ];
 
-            /// Sets the parameter `key` to the value that a source of the configuration has.
+            /// Sets the parameter `key` to a source's value.
             ///
             /// # Errors
-            /// The forms of the value.
+            /// A text that names the expected values, or says that no parameter has this name.
             pub(crate) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
                 match key {
                     $( stringify!($name) => {
@@ -105,7 +103,7 @@ macro_rules! options {
                 Ok(())
             }
 
-            /// Returns the parameters that answer the same question as `name`, which is one of them.
+            /// Returns `name`, and the parameter that answers the same question, if there is one.
             pub(crate) fn answers(name: &str) -> impl Iterator<Item = &str> {
                 let other = match name {
                     $($( stringify!($name) => Some(stringify!($other)), )?)+
@@ -114,7 +112,7 @@ macro_rules! options {
                 [Some(name), other].into_iter().flatten()
             }
 
-            /// Returns this layer above the built-in values.
+            /// Returns the parameters that result from this layer above the built-in values.
             pub(crate) fn decided(self, skips: bool) -> SiteParameters {
                 let all = self.above(Self::BUILT_IN);
                 SiteParameters {
@@ -125,14 +123,14 @@ macro_rules! options {
         }
 
         impl SiteParameters {
-            /// Returns the kind that each parameter asks for which asks for one, by the parameter's name.
+            /// Returns the parameters that ask for a kind of lock, each with its kind.
             pub(crate) fn kinds(&self) -> Vec<(&'static str, Kind)> {
                 let kinds = [ $( $( (stringify!($name), self.$name.map($kind)), )? )+ ];
                 let set = kinds.into_iter().filter_map(|(name, kind)| Some((name, kind?)));
                 set.collect()
             }
 
-            /// Returns the parameters that have a value, as the file has it.
+            /// Returns the parameters that have a value, in the form of the file.
             pub(crate) fn to_toml(self) -> Vec<(&'static str, String)> {
                 let values = [ $({
                     let value = Option::<$type>::from(self.$name);
@@ -154,7 +152,7 @@ macro_rules! built_in {
     };
 }
 
-/// Selects the type of a decided parameter. A parameter with a default has a value, unless another one replaces it.
+/// The type of a decided parameter. With a default, a value is certain, unless another parameter may be set instead.
 macro_rules! decided_type {
     ($type:ty, default $default:expr) => { $type };
     ($type:ty $(, default $default:expr)? $(, instead of $other:ident)?) => { Option<$type> };
@@ -172,12 +170,7 @@ macro_rules! decided {
 for_each_parameter!(options!());
 
 impl LockOptions {
-    /// Returns options that set nothing.
-    ///
-    /// ```
-    /// use redlock_runtime::parameters::LockOptions;
-    /// assert_eq!(LockOptions::new(), LockOptions::default());
-    /// ```
+    /// Returns an empty set of parameters.
     pub fn new() -> Self {
         Self::NONE
     }

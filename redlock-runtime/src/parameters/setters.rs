@@ -1,7 +1,7 @@
-//! The setters that come from the table.
+//! Macros that make setters from the table of parameters.
 
-/// `for_each_parameter!(setters!(LockBuilder<L>, it => it.0.options));` gives `LockBuilder` a setter for each
-/// parameter. The expression is the place of its options.
+/// Makes a setter for each parameter. For example, `for_each_parameter!(setters!(LockBuilder<L>, it => it.0.options));` makes
+/// those of `LockBuilder`. The expression is the place of its options.
 macro_rules! setters {
     (($owner:ident $(<$of:ident>)?, $it:ident => $options:expr) $(
         $(#[$doc:meta])+
@@ -19,7 +19,7 @@ macro_rules! setters {
     };
 }
 
-/// Makes one setter. The `fencing` of a `LockBuilder` is in `lock.rs`, because it changes the type of the lock.
+/// Makes one setter. Leaves out `fencing` of `LockBuilder`: it is in `lock.rs`, because it changes the lock's type.
 macro_rules! setter {
     (LockBuilder.fencing: $($setter:tt)+) => {};
     (
@@ -37,7 +37,7 @@ macro_rules! setter {
     };
 }
 
-/// The same for `SiteBuilder`, by which the attribute makes a `Site` in a `static`.
+/// Makes the setters of `SiteBuilder`. They are `const`, because the attribute makes a `Site` in a `static`.
 macro_rules! const_setters {
     (($owner:ident) $(
         $(#[$doc:meta])+

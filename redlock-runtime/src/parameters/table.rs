@@ -1,89 +1,54 @@
-//! Every parameter of a lock, once.
+//! The table of all parameters of a lock.
 //!
-//! A row is the documentation of the setters and of the reports, the name, and the type. The name is
-//! the same everywhere: `ttl` is the setter, the key in `[defaults]` and in `[sites."…"]`, the end of
-//! `REDLOCK_DEFAULTS_TTL`, and the parameter of the attribute. After the type comes what a row needs
-//! of these:
-//! * `from …` is what the setters take, if that is not the type itself.
-//! * `default …` is the built-in value, a constant of `redlock_core::request`. A parameter without a default may have
-//!   no value.
-//! * `instead of …` is the parameter that answers the same question. A layer that sets one of the
-//!   two clears the other of the layers below.
-//! * `kind …` is for a parameter that says the kind of the lock: it makes the kind of the value.
+//! A row has the documentation of the setters, the name, and the type. The name is the same everywhere. For example,
+//! `ttl` is the setter, the key in `[defaults]` and in `[sites."…"]`, the end of `REDLOCK_DEFAULTS_TTL`, and the
+//! parameter of the attribute. Optional parts follow the type:
+//! * `from …` is the type that the setters take, if it differs.
+//! * `default …` is the built-in value. A parameter without a default may have no value.
+//! * `instead of …` names the parameter that answers the same question. A layer that sets one of the two clears the other
+//!   in the layers below.
+//! * `kind …` is for a parameter that decides the kind of the lock. It converts the value to the kind.
 //!
-//! To add a parameter, begin with a row here: CONTRIBUTING.md has the other steps. A type that no other parameter
-//! has needs its `impl ConfigValue`, its name in the `prelude`, and its name in `lib.rs::__private`, where the
-//! expansion finds it. A value is `Copy`, and a `static` can hold it. So a text is a type of its own around a
-//! `&'static str`, whose `Debug` hides the text, because a configuration may have a password there.
+//! To add a parameter, begin with a row here, and follow the steps of CONTRIBUTING.md. A new type needs an
+//! `impl ConfigValue`, its name in the `prelude`, and its name in `lib.rs::__private`, where the expansion finds it. A
+//! value is `Copy`, and a `static` can hold it. So a text needs a type of its own around a `&'static str`. The `Debug` of
+//! this type hides the text, because a configuration may have a password there.
 //!
-//! `pools` is no row, because it is no value: the default of a lock's pools is a key of its own,
-//! `default_pools`, and `[defaults]` has none. `LockBuilder`, `SiteConfig` and `Site` have it beside the
-//! parameters of this table.
+//! `pools` has no row, because `[defaults]` has no pools: their default is a key of its own, `default_pools`.
+//! `LockBuilder`, `SiteConfig` and `Site` have their pools in addition to the parameters of this table.
 
-/// `for_each_parameter!(const_setters!(SiteBuilder));` hands all rows to the macro `const_setters`.
+/// Passes all rows to a macro, with its arguments: `for_each_parameter!(const_setters!(SiteBuilder));`.
 macro_rules! for_each_parameter {
     ($make:ident!($($of:tt)*)) => {
         $make! {
             ($($of)*)
 
-            /// The auto-release time: the nodes free the lock by themselves when it has passed.
+            /// Sets the time after which the nodes free the lock on their own.
             /// Default: [`DEFAULT_TTL`](crate::parameters::DEFAULT_TTL).
-            ///
-            /// ```
-            /// use std::time::Duration;
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().ttl(Duration::from_secs(30));
-            /// ```
             ttl: Duration, default super::DEFAULT_TTL;
 
-            /// The number of retries after the first attempt. Default:
-            /// [`DEFAULT_RETRY_COUNT`](crate::parameters::DEFAULT_RETRY_COUNT). This and [`wait`](Self::wait) answer the
-            /// same question: the last setter counts.
-            ///
-            /// ```
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().retry_count(5);
-            /// ```
+            /// Sets the number of retries after the first attempt. Default:
+            /// [`DEFAULT_RETRY_COUNT`](crate::parameters::DEFAULT_RETRY_COUNT). [`wait`](Self::wait) answers the same
+            /// question, so of both setters the last one counts.
             retry_count: u32, default super::DEFAULT_RETRY_COUNT, instead of wait;
 
-            /// The time for which the call keeps trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
-            /// place of a number of retries.
-            ///
-            /// ```
-            /// use std::time::Duration;
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().wait(Duration::from_secs(5));
-            /// ```
+            /// Sets the time for which the call keeps trying, instead of a number of retries. The time is a hard bound, or
+            /// [forever](crate::parameters::Wait::Forever).
             wait: Wait, from impl Into<Wait>, instead of retry_count;
 
-            /// Between attempts passes a random time between half of this and this. Default:
-            /// [`DEFAULT_RETRY_DELAY`](crate::parameters::DEFAULT_RETRY_DELAY). It ends early when the nodes tell that the
-            /// lock is free, and after 2 s because too few nodes may be there to tell.
-            ///
-            /// ```
-            /// use std::time::Duration;
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().retry_delay(Duration::from_millis(50));
-            /// ```
+            /// Sets the longest pause between attempts. Default:
+            /// [`DEFAULT_RETRY_DELAY`](crate::parameters::DEFAULT_RETRY_DELAY). Each pause is a random time, from half of this
+            /// to all of it. A pause ends early when the nodes report that the lock is free. A pause also ends after 2 s at
+            /// the latest, because too few nodes may be left to report.
             retry_delay: Duration, default super::DEFAULT_RETRY_DELAY;
 
-            /// The drift allowed for is ttl × this + 2 ms. Default:
+            /// Sets the factor of the allowance for clock drift, which is ttl × factor + 2 ms. Default:
             /// [`DEFAULT_CLOCK_DRIFT_FACTOR`](crate::parameters::DEFAULT_CLOCK_DRIFT_FACTOR).
-            ///
-            /// ```
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().clock_drift_factor(0.02);
-            /// ```
             clock_drift_factor: f64, default super::DEFAULT_CLOCK_DRIFT_FACTOR;
 
-            /// An acquisition that leaves less validity is given up and retried: a
-            /// [`Duration`](std::time::Duration), or a part of the ttl such as `0.66`. Default:
-            /// [`DEFAULT_MIN_VALIDITY`](crate::parameters::DEFAULT_MIN_VALIDITY).
+            /// Sets the least validity of an acquired lock: a [`Duration`](std::time::Duration), or a part of the ttl such
+            /// as `0.66`. Default: [`DEFAULT_MIN_VALIDITY`](crate::parameters::DEFAULT_MIN_VALIDITY). An acquisition that
+            /// leaves less is given up and retried.
             ///
             /// ```
             /// use redlock_runtime::parameters::LockOptions;
@@ -93,34 +58,19 @@ macro_rules! for_each_parameter {
             min_validity: MinValidity, from impl Into<MinValidity>,
                 default MinValidity::Time(super::DEFAULT_MIN_VALIDITY);
 
-            /// Until the lock has been held so long, the lease is renewed by itself, each time that a
-            /// third of its validity has passed: a [`Duration`](std::time::Duration), or
-            /// [`MaxHold::Unlimited`](crate::parameters::MaxHold::Unlimited). Default: it is not renewed, and the
-            /// ttl is final.
-            ///
-            /// ```
-            /// use std::time::Duration;
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().max_hold(Duration::from_secs(3600));
-            /// ```
+            /// Sets the longest time for which renewals keep the lock: a [`Duration`](std::time::Duration), or
+            /// [`MaxHold::Unlimited`](crate::parameters::MaxHold::Unlimited). Default: no renewal, so the ttl is final. Until
+            /// this time has passed, the lease is renewed each time that a third of its validity has passed.
             max_hold: MaxHold, from impl Into<MaxHold>, default MaxHold::Ttl;
 
-            /// The period of a job: a call is refused, or skipped, while a majority of the nodes
-            /// remembers a run that began less than nine tenths of this ago. [`remember`](Self::remember) says
-            /// which runs are remembered. For efficiency only: a node may forget. Not below the ttl.
-            /// Default: every call runs.
-            ///
-            /// ```
-            /// use std::time::Duration;
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().once_per(Duration::from_secs(3600));
-            /// ```
+            /// Sets the period of a job. Default: every call runs. A call is refused, or skipped, while a majority of the
+            /// nodes remembers a run that began less than nine tenths of the period ago. [`remember`](Self::remember)
+            /// selects the runs that are remembered. The period is at least the ttl. Use it for efficiency only, because a
+            /// node may forget a run.
             once_per: Duration;
 
-            /// The runs that count for [`once_per`](Self::once_per), without which this is refused. Default:
-            /// those that ended well.
+            /// Sets which runs count for [`once_per`](Self::once_per). Default: runs that ended well. The
+            /// parameter is refused on a lock without a period.
             ///
             /// ```
             /// use std::time::Duration;
@@ -131,30 +81,19 @@ macro_rules! for_each_parameter {
             /// ```
             remember: Remember;
 
-            /// The number of holders that the lock has at a time: 1 to 256. Each has a permit of its own, with a
-            /// [number](crate::LeaseHandle::permit). Give a resource the same number everywhere. Default: one
-            /// holder, and the plain lock.
-            ///
-            /// ```
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().permits(4);
-            /// ```
+            /// Sets the number of holders that the lock has at a time: 1 to 256. Default: one holder, by the plain lock.
+            /// Each holder has a permit of its own, with a [number](crate::LeaseHandle::permit). All locks on a resource
+            /// need the same number of permits.
             permits: u32, kind |count: u32| Kind::Permits(count.try_into().unwrap_or(u16::MAX));
 
-            /// True if a fencing token comes with the lock, which [`LeaseHandle::fenced`](crate::LeaseHandle::fenced)
-            /// has. A configuration cannot take it from a function with the literal `fencing = true`. Default: no.
-            ///
-            /// ```
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().fencing(true);
-            /// ```
+            /// Sets whether the lock comes with a fencing token. Default: no. [`LeaseHandle::fenced`](crate::LeaseHandle::fenced)
+            /// returns the token. A configuration cannot turn fencing off for a function with the literal `fencing = true`.
             fencing: bool, default false;
 
-            /// The kind of the lock: its holder reads, next to other readers, or writes, alone. Readers that come while a
-            /// writer waits let it go first, and go in before the next writer. Default: the plain lock, whose holder is
-            /// alone and takes no part in that order. For permits, set [`permits`](Self::permits).
+            /// Sets the kind of the lock. Its holder reads, together with other readers, or writes, alone. Default: the plain
+            /// lock, whose holder is alone and takes no part in the order of readers and writers. In that order, readers
+            /// that come while a writer waits let the writer go first, and get in before the next writer. For permits, set
+            /// [`permits`](Self::permits).
             ///
             /// ```
             /// use redlock_runtime::parameters::{Kind, LockOptions};
@@ -163,13 +102,7 @@ macro_rules! for_each_parameter {
             /// ```
             kind: Kind, kind |kind: Kind| kind;
 
-            /// The end of the body when its lease ends before it. Default: it is cancelled.
-            ///
-            /// ```
-            /// use redlock_runtime::parameters::{LockOptions, OnLost};
-            ///
-            /// let options = LockOptions::new().on_lost(OnLost::Continue);
-            /// ```
+            /// Sets what happens to a body whose lease ends first. Default: the body is cancelled.
             on_lost: OnLost, default OnLost::Cancel;
         }
     };

@@ -1,11 +1,11 @@
-//! The types of values that only locks have.
+//! Types of parameters' values.
 
 use std::time::Duration;
 
 use redlock_core::error::Invalid;
 
-/// The least validity of an acquired lock. An acquisition that leaves less is given up and retried, because such a lock
-/// would expire soon after its start.
+/// The least validity of an acquired lock. An acquisition that leaves less is given up and retried, so that every lock
+/// lasts for a useful time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -18,9 +18,9 @@ use redlock_core::error::Invalid;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MinValidity {
-    /// At least this time.
+    /// The lock has at least this time.
     Time(Duration),
-    /// At least this fraction of the ttl, from 0 to below 1.
+    /// The lock has at least this fraction of the ttl, from 0 to below 1.
     Fraction(f64),
 }
 
@@ -40,7 +40,7 @@ impl MinValidity {
     /// Returns the least validity of a lock with `ttl`.
     ///
     /// # Errors
-    /// Returns [`Invalid`] unless the number is from 0 to below 1.
+    /// [`Invalid`] unless the fraction is from 0 to below 1.
     pub(super) fn of(self, ttl: Duration) -> Result<Duration, Invalid> {
         match self {
             Self::Time(least) => Ok(least),
@@ -65,10 +65,10 @@ impl MinValidity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wait {
-    /// The caller tries for this time, which is a hard bound. If no majority of the nodes answers, the caller gives up
-    /// after two retries.
+    /// The caller tries for this time, which is a hard bound. It gives up earlier if no majority of the nodes answers two
+    /// retries in a row.
     For(Duration),
-    /// The caller tries until it has the lock, even while no majority of the nodes answers.
+    /// The caller tries until it has the lock. It continues even while no majority of the nodes answers.
     Forever,
 }
 
@@ -91,8 +91,8 @@ impl From<Duration> for Wait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Remember {
-    /// A run that ended well, under a lock that was held until then.
+    /// A run counts if it ended well, under a lock that was held until then.
     Success,
-    /// Every run that began counts, also if it failed, panicked, was cancelled or dropped, or lost its lock.
+    /// Every run that began counts. It may have failed, panicked, been cancelled or dropped, or lost its lock.
     EveryRun,
 }

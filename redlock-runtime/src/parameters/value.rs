@@ -8,7 +8,7 @@ use redlock_core::request::{Kind, MaxHold};
 
 use super::types::{MinValidity, Remember, Wait};
 
-/// A value from a source of the configuration, before it has a type. A variable is always a text, or a number.
+/// The raw value of a key in the file, or of a variable. A variable is always a text, or a whole number.
 pub(crate) enum RawValue<'a> {
     Text(&'a str),
     /// The digits of a whole number in a variable.
@@ -17,20 +17,20 @@ pub(crate) enum RawValue<'a> {
     Float(f64),
     Bool(bool),
     List(Vec<&'a str>),
-    /// A table, a date, or a list with something else than texts.
+    /// A table, a date, or a list with other values than texts.
     Other,
 }
 
-/// The type of a parameter, or of another value of the configuration.
+/// A type of values in the configuration.
 pub(crate) trait ConfigValue: Sized {
-    /// The forms of the value, for errors. An error never repeats the raw value, because it may be a password in
-    /// the wrong place.
+    /// The expected values, for errors. An error never repeats the raw value, which may be a password in the wrong
+    /// place.
     const EXPECTED: &'static str;
 
-    /// Returns the value, or `None` if it has another form.
+    /// Returns the value, or `None` if `raw` is not an expected value.
     fn parse(raw: &RawValue<'_>) -> Option<Self>;
 
-    /// Returns the value as the file has it, for reports, or `None` if the file has no word for it.
+    /// Returns the value in the form of the file, for reports. `None` if the file cannot express the value.
     fn to_toml(self) -> Option<String> {
         None
     }
@@ -39,12 +39,12 @@ pub(crate) trait ConfigValue: Sized {
 /// Parses a value.
 ///
 /// # Errors
-/// Returns the forms that the value may have.
+/// A text that names the expected values.
 pub(crate) fn parse<T: ConfigValue>(raw: &RawValue<'_>) -> Result<T, String> {
     T::parse(raw).ok_or_else(|| format!("expected {}", T::EXPECTED))
 }
 
-/// `60000` or `"60s"`.
+/// Milliseconds as a number, or a text with a unit: `60000` or `"60s"`.
 impl ConfigValue for Duration {
     const EXPECTED: &'static str = "milliseconds from 0 on as a number, or a time with its unit, such as \"60s\" or \"1m 30s\"";
 
@@ -52,7 +52,7 @@ impl ConfigValue for Duration {
         match raw {
             RawValue::Integer(millis) => (*millis).try_into().ok().map(Self::from_millis),
             RawValue::Digits(millis) => millis.parse().ok().map(Self::from_millis),
-            // Without a unit it is refused, as in the attribute.
+            // This parser needs a unit, as the attribute does.
             RawValue::Text(text) => humantime::parse_duration(text).ok(),
             _ => None,
         }
@@ -63,8 +63,8 @@ impl ConfigValue for Duration {
     }
 }
 
-/// Implements `ConfigValue` for types that have the same text in Rust and in the configuration. After the forms, a row
-/// has the other values that it accepts.
+/// Implements `ConfigValue` for types whose text is the same in Rust and in the configuration. A row has the type, the
+/// expected values, and the further raw values that it accepts.
 macro_rules! values_as_in_rust {
     ($($type:ty: $expected:literal, $($variant:ident($value:ident) => $parsed:expr),+;)+) => { $(
         impl ConfigValue for $type {
@@ -112,7 +112,7 @@ impl ConfigValue for PathBuf {
     }
 }
 
-/// `["a", "b"]` or `"a, b"`.
+/// A list, or a text with commas: `["a", "b"]` or `"a, b"`.
 impl ConfigValue for Vec<String> {
     const EXPECTED: &'static str =
         "a list of names, such as [\"a\", \"b\"]; \"a, b\" in a variable";
@@ -137,7 +137,7 @@ impl<T: ConfigValue> ConfigValue for Option<T> {
     }
 }
 
-/// A duration, or a fraction of the ttl such as `0.66`.
+/// A duration, or a fraction of the ttl, such as `0.66`.
 impl ConfigValue for MinValidity {
     const EXPECTED: &'static str = "a time such as \"5s\", or a part of the ttl such as 0.66";
 
@@ -154,7 +154,7 @@ impl ConfigValue for MinValidity {
     }
 }
 
-/// `read` or `write`. Permits have a parameter of their own.
+/// The kinds of the parameter `kind`: `read` or `write`. Permits have their own parameter.
 impl ConfigValue for Kind {
     const EXPECTED: &'static str = "`read` or `write`";
 
@@ -168,7 +168,7 @@ impl ConfigValue for Kind {
     }
 }
 
-/// Implements `ConfigValue` for types whose values are times or a word.
+/// Implements `ConfigValue` for types whose values are a time or one word.
 macro_rules! times_or_word {
     ($($type:ident: $word:literal is $value:ident;)+) => { $(
         impl ConfigValue for $type {
