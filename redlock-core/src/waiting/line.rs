@@ -29,9 +29,9 @@ const NEXT_LOOK: Duration = Duration::from_millis(1);
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LineKey {
     keys: Resource,
-    /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
+    /// Each kind has its own line. The nodes decide which kind goes first.
     kind: Kind,
-    /// The identities of the nodes, sorted, so that their order makes no difference.
+    /// The identities of the nodes, sorted, so that every order gives one key.
     nodes: SmallVec<[usize; 5]>,
 }
 
@@ -49,7 +49,7 @@ impl LineKey {
 
 impl Hash for LineKey {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        // One lock is seldom wanted in several kinds or on several sets of nodes, so its names tell lines apart.
+        // The names suffice: a lock is seldom wanted in several kinds or on several sets of nodes.
         self.keys.names().for_each(|name| hasher.write(name));
     }
 }
@@ -114,17 +114,17 @@ pub(super) struct LineState {
     pub(super) refusal: Option<Arc<RefusedAttempt>>,
     /// The last waiter that was in line when the nodes refused an attempt.
     last_refused: u64,
-    /// True once the line was removed from the map. No caller stands in a dead line.
+    /// True once the line was removed from the map. Every caller has left a dead line.
     pub(super) is_dead: bool,
 }
 
-/// Tells a caller in line why it gets no turn.
+/// The reason why a caller in line gives up before its turn.
 pub(crate) enum NoTurn {
     /// A caller of this process has the lock, which is valid until this moment.
     Held(OwnerToken, Moment),
     /// The nodes refused an attempt of another caller.
     Refused(Arc<RefusedAttempt>),
-    /// The nodes have decided no attempt of the line yet.
+    /// The nodes have yet to decide an attempt of the line.
     Nothing,
     /// The line is full, with this number of waiters.
     Full(usize),

@@ -53,7 +53,7 @@ struct LineMap {
     many: usize,
 }
 
-/// A line that is found by its key, of which there is no copy.
+/// A line in the map, which finds it by the line's own key.
 struct LineByKey(Arc<Line>);
 
 impl Borrow<LineKey> for LineByKey {
@@ -235,7 +235,7 @@ impl Lines {
             if !line.is_dead {
                 break line;
             }
-            // The last caller forgot the line, so others may stand in a new one by now.
+            // The last caller removed this line, so look for the new one in the map.
             drop(line);
             turn.line = self.find_or_add(turn.line.key.clone());
         };
@@ -254,7 +254,7 @@ impl Lines {
                 line.waiters.insert(ticket.number, woken);
             }
             if line.deadline <= now {
-                // A later waiter passes the turn on, because the first one may not be polled either.
+                // Any waiter passes the overdue turn on, because the first one may be unpolled too.
                 next = self.pass(&mut line, deadline);
             }
         }
@@ -317,7 +317,7 @@ impl Lines {
         }
     }
 
-    /// Forgets an empty line, unless a caller has come meanwhile. So a lock never has two lines.
+    /// Removes an empty line from the map, unless a caller has come since. So a lock has one line at any time.
     pub(super) fn forget(&self, line: &Line, now: Moment) {
         let mut map = self.map.lock();
         if line.die_if_forgotten(now) {

@@ -38,10 +38,10 @@ use crate::redis::errors::{CLOSED, lost};
 use super::pipeline::{CommandPipeline, Purpose};
 use watched_key::{KeyEnd, WatchedKey};
 
-/// With more keys than this, those for which nobody waits are forgotten.
+/// The number of keys above which the watches forget keys without callers.
 const MANY_KEYS: usize = 1024;
 
-/// The most keys of one question. The server's answers to callers come after its answer.
+/// The most keys of one question. The server answers callers' calls only after it.
 const MOST_ASKED: usize = 256;
 
 /// The name of a key, with the configured prefix.
@@ -53,12 +53,12 @@ pub(in crate::redis) struct Watches {
     messages: Option<UnboundedReceiver<PushInfo>>,
     /// True if the server sends no messages about keys.
     is_impossible: bool,
-    /// True if the user may not read the beginning of a value: then the ends alone show a change.
+    /// True if the user lacks the right to read values. Then only the ends of keys show a change.
     is_valueless: bool,
     keys: HashMap<KeyName, WatchedKey>,
     /// The keys about which the server has to be asked because of a message.
     due: Vec<KeyName>,
-    /// With more keys than this, those for which nobody waits are looked for.
+    /// The number of keys above which the watches look for keys without callers.
     many: usize,
 }
 
@@ -81,7 +81,7 @@ impl Watches {
         pipe: &mut CommandPipeline,
     ) -> Result<(), NodeError> {
         if self.keys.is_empty() && !pipe.is_empty() {
-            // No caller waits for a message, and the next answer shows whether the connection is closed.
+            // Skip the messages while no caller waits: the next answer shows whether the connection is closed.
             return Ok(());
         }
         while let Poll::Ready(message) = self.poll_message(context) {
@@ -155,7 +155,7 @@ impl Watches {
         }
     }
 
-    /// Asks about keys that a message was about. The alarm fires for those that have to wait.
+    /// Asks about the keys that messages named. Sets the alarm for keys whose pause is not over.
     pub(super) fn ask_due(&mut self, pipe: &mut CommandPipeline) {
         if self.due.is_empty() {
             return;
@@ -175,7 +175,7 @@ impl Watches {
         self.ask(&names, pipe);
     }
 
-    /// The moment of the next question that has to wait.
+    /// Returns the moment of the next question that has to wait.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let due = self.due.iter().filter_map(|name| self.keys.get(name));
         due.map(|key| key.asks_from).min()
@@ -206,11 +206,11 @@ impl Watches {
         value: &Value,
         pipe: &CommandPipeline,
     ) {
-        // Without messages, a caller does not learn what happens to the keys.
+        // An answer is useless to callers unless messages follow it.
         let (Value::List(answers), false) = (value, self.is_impossible) else {
             return;
         };
-        // Another error passes, as that of a server that is busy.
+        // Other errors are temporary, such as that of a busy server.
         let denial = answers.iter().take(2).find_map(|answer| match answer {
             Value::Error(text) if text.starts_with(b"NOPERM") || text.starts_with(b"ERR") => {
                 Some(NodeError::server(text).to_string())
@@ -248,8 +248,8 @@ impl Watches {
         }
     }
 
-    /// Reports the keys to a caller, unless an answer about one of them is missing. They are free if none exists, or held for
-    /// as long as the last one.
+    /// Reports the keys to a caller once the server has answered about all of them. The keys are free if none exists, and
+    /// otherwise held until the last one ends.
     fn report(&self, watch: &Watch, now: Instant) {
         let names = watch.keys().names();
         let keys: Option<Vec<_>> = names.map(|name| self.keys.get(name)).collect();

@@ -1,4 +1,4 @@
-//! One key for which callers wait, as the server last told of it.
+//! A key for which callers wait, with the server's last answer about it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use crate::node::value::is_wrong_type;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{Remaining, Value};
 
-/// The first pause, and the longest pause, between questions about a key that does not change.
+/// Bounds of the pause between questions about a key that stays the same.
 const FIRST_QUESTION_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_QUESTION_PAUSE: Duration = Duration::from_millis(250);
 
-/// If two answers name ends of a key that are this close, and the same value, the key did not change in between. Each
-/// reader of a shared lock changes the end a little, and not the value.
+/// The tolerance for equal ends of a key. Two answers within it, with one value, are about one state of the key. Each
+/// reader of a shared lock changes the end a little and keeps the value.
 const SAME_EXPIRY: Duration = Duration::from_millis(20);
 
 /// The end of a key. The later one is the greater one.
@@ -77,7 +77,7 @@ pub(super) struct WatchedKey {
     is_due: bool,
     /// The moment from which on the server may be asked again because of a message.
     pub(super) asks_from: Instant,
-    /// The pause behind the next answer without a change.
+    /// The pause after the next answer that shows the key as it was.
     pause: Duration,
 }
 
@@ -94,20 +94,20 @@ impl WatchedKey {
         }
     }
 
-    /// Takes a caller that begins to wait, which may be told without a pause.
+    /// Adds a caller that begins to wait. The next question needs no pause.
     pub(super) fn add(&mut self, watch: &Arc<Watch>, now: Instant) {
         self.watches.retain(|it| it.is_wanted());
         self.watches.push(Arc::clone(watch));
         (self.asks_from, self.pause) = (now, FIRST_QUESTION_PAUSE);
     }
 
-    /// True if a caller still waits for the key. Forgets those that do not.
+    /// True if a caller still waits for the key. Forgets callers that have left.
     pub(super) fn is_wanted(&mut self) -> bool {
         self.watches.retain(|it| it.is_wanted());
         !self.watches.is_empty()
     }
 
-    /// True if the key is held, as far as the messages tell that were read so far.
+    /// True if the key is held, by the messages so far.
     pub(super) fn is_known_held(&self, now: Instant) -> bool {
         self.is_answered() && !self.is_due && self.end > Some(KeyEnd::Expires(now))
     }
@@ -126,7 +126,7 @@ impl WatchedKey {
         self.is_due
     }
 
-    /// Marks the key as asked about. False if it was by the same question.
+    /// Marks the key as asked about `now`. False if the same question asks about it already.
     pub(super) fn set_asked(&mut self, now: Instant) -> bool {
         self.is_due = false;
         self.asked_at.replace(now) != Some(now)
@@ -139,7 +139,7 @@ impl WatchedKey {
             return false;
         }
         let (end, value) = match answers {
-            // Without a message, nobody would learn what becomes of the key.
+            // The answer is useless without later messages, so treat the key as unknown.
             [Value::Error(_), ..] => (None, None),
             [_, left, value @ ..] => (KeyEnd::read(left, heard), read_value(value.first())),
             _ => (None, None),
@@ -160,7 +160,7 @@ impl WatchedKey {
 fn read_value(answer: Option<&Value>) -> Option<HeldValue> {
     match answer? {
         Value::Text(text) => Some(HeldValue::of(text)),
-        // A key that is no string.
+        // The key has another type than a string.
         Value::Error(text) if is_wrong_type(text) => Some(HeldValue::of(&[])),
         _ => None,
     }
