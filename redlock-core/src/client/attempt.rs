@@ -1,4 +1,4 @@
-//! An attempt asks all nodes at once, and is decided at a majority.
+//! Attempts: each asks all nodes at once for a lock, and a majority decides.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::waiting::refused_attempt::{GrantDefect, RefusedAttempt};
 
 use super::acquire::Acquirer;
 
-/// Asks for the lock once, within `window`, whose start was read by `ask_nodes`, before anything was sent. Dropping the
-/// future drops the claim, which sends the release to every node.
+/// Asks for the lock once, within `window`. `ask_nodes` read the start of the window before anything was sent. Dropping
+/// the future drops the claim, which sends the release to every node.
 pub(crate) async fn attempt(
     acquirer: &Acquirer<'_>,
     window: Window,
@@ -37,7 +37,7 @@ pub(crate) async fn attempt(
     let acquisition = Arc::clone(&claim.acquisition);
     let until = window.end();
     before(&*environment.clock, until, acquisition.decided()).await;
-    // Votes that arrive later choose none of several locks.
+    // Choose one permit by the votes so far, and ignore later votes for this choice.
     let is_chosen = protocol.permits().is_none() || claim.narrow_to_permit();
     let agreed = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await.map(Some)
@@ -45,12 +45,12 @@ pub(crate) async fn attempt(
         Ok(None)
     };
 
-    // Later grants change nothing here. Those within the node timeout, or a quarter of the ttl if that is less,
-    // count in later extensions.
+    // From here on, late grants leave the attempt's outcome as it is. Late grants count in later extensions if they
+    // arrive within the node timeout, or within a quarter of the ttl if that is less.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     acquisition.set_straggler_deadline(Arc::clone(&environment.clock), straggles_until);
-    // The votes are read first and the clock after them: a client that was paused between request and
-    // reply, or between these two lines, sees here that its lock may have expired.
+    // Read the votes first and the clock after them. A client that was paused between request and reply, or between
+    // these two lines, then sees that its lock may have expired.
     let has_token = matches!(agreed, Ok(Some(_))) || !request.fencing;
     let is_won = is_chosen && has_token && claim.is_vouched_for();
     let now = environment.now();
@@ -82,9 +82,9 @@ pub(crate) async fn attempt(
     })
 }
 
-/// Returns the number on which the counters of a majority agree. Usually they do. Otherwise raises the
-/// counters of a majority to one number, in a second round. If a node fails meanwhile, another node that granted
-/// replaces it.
+/// Returns the number on which the counters of a majority agree. Usually the counters agree at once. Otherwise a second
+/// round raises the counters of a majority to one number. If a node fails during that round, another node that granted
+/// the lock replaces it.
 ///
 /// # Errors
 /// [`GrantDefect::Disagreement`] if no majority agrees on one number.
@@ -97,7 +97,7 @@ async fn agree(
     let clock = context.clock();
     let mut votes = acquisition.answers();
     loop {
-        // A counter that the node may have forgotten does not count.
+        // Ignore the counter of a node that may have forgotten it.
         forget_stale(&mut votes, &claim.nodes);
         let Some(TokenChoice { count, below }) = TokenChoice::of(&votes) else {
             break;
@@ -121,6 +121,6 @@ async fn agree(
             });
         }
     }
-    // This includes nodes that granted without a counter: they cannot support a fencing token.
+    // The votes include nodes that granted without a counter, because these nodes cannot support a fencing token.
     Err(GrantDefect::Disagreement(votes))
 }
