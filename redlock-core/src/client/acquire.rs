@@ -1,4 +1,4 @@
-//! Turns a request into a lease: waits in line, attempts to get the lock, and pauses between attempts.
+//! Turns a request into a lease: a caller waits in line, attempts, and pauses between attempts.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -35,12 +35,12 @@ pub(super) async fn acquire(
     request: &Request,
 ) -> Result<Lease, AcquireError> {
     let mut acquirer = Acquirer::new(parts, nodes, request)?;
-    // Ask first whether the job of the request's period was run: then the caller needs no lock.
+    // Compete for the lock only if the job of the request's period was not run yet.
     acquirer.check_run(acquirer.budget.end).await?;
     let lease = acquirer.compete().await?;
-    // Check again under the lock. A holder that ran the job sent its record before its release on each connection, so
-    // this check finds the record. The caller's own limit does not bound the check, because a caller that got the lock
-    // at the last moment would run the job again.
+    // Check again under the lock, because a holder that ran the job sent its record before its release on each
+    // connection. The caller's own limit does not bound the check: a caller that got the lock at the last moment would
+    // run the job again.
     if let Err(already_run) = acquirer.check_run(None).await {
         lease.release().await;
         return Err(already_run);
@@ -48,8 +48,8 @@ pub(super) async fn acquire(
     Ok(lease)
 }
 
-/// A caller that wants a lock. Dropping the caller withdraws its name from the nodes, because some kinds of locks leave
-/// the client's name on nodes that refuse an attempt.
+/// A caller that wants a lock. Some kinds of locks leave the client's name on nodes that refuse an attempt. Dropping
+/// the caller withdraws the name.
 pub(super) struct Acquirer<'a> {
     parts: &'a Arc<ClientParts>,
     pub(super) nodes: &'a NodeSet,
@@ -58,9 +58,8 @@ pub(super) struct Acquirer<'a> {
     /// The names of the resource with the key prefix. A kind may have more keys.
     keys: Resource,
     budget: RetryBudget<'a>,
-    /// True if the last attempt continued the streak with a permit that was released in this process.
+    /// True if the last attempt continued a streak with a permit released in this process.
     is_in_streak: bool,
-    /// True once an attempt has won.
     has_won: bool,
 }
 
@@ -113,7 +112,7 @@ impl<'a> Acquirer<'a> {
         LineKey::new(self.protocol.line_keys(), self.request.kind, self.nodes)
     }
 
-    /// Returns the lock that is sought, for a refusal that other callers in line may read.
+    /// Returns the sought lock, for a refusal that other callers in line may read.
     pub(super) fn sought_lock(&self) -> SoughtLock {
         SoughtLock {
             context: Arc::clone(self.context()),
@@ -135,7 +134,7 @@ impl<'a> Acquirer<'a> {
         run.map_or(Ok(()), |run| Err(AcquireError::AlreadyRun(run)))
     }
 
-    /// Waits in line and then asks the nodes, until the lock is acquired or the budget is used up.
+    /// Waits in line and asks the nodes, while the budget lasts.
     async fn compete(&mut self) -> Result<Lease, AcquireError> {
         loop {
             let key = self.line_key();
@@ -145,7 +144,7 @@ impl<'a> Acquirer<'a> {
             if let Some(ended) = self.use_turn(turn).await {
                 return ended;
             }
-            // This future was polled too late, so another caller took the turn: wait in line again.
+            // Another caller took the turn because this future was polled late. Wait in line again.
         }
     }
 
@@ -179,8 +178,7 @@ impl<'a> Acquirer<'a> {
                 Err(refusal) => Arc::new(refusal),
             };
             turn.record_refusal(&refusal);
-            // Always make an attempt after a break in which another process came, because a break uses up nothing of
-            // the budget.
+            // A break uses up nothing of the budget, so an attempt follows even if the break met another process.
             if !self.pause(&turn, &refusal).await && !was_met_in_break {
                 // Pass the turn on first, because collecting the error's details takes time.
                 drop(turn);
@@ -194,7 +192,7 @@ impl<'a> Acquirer<'a> {
         &mut self,
         turn: &Turn,
     ) -> Option<Result<(Arc<Claim>, Validity), RefusedAttempt>> {
-        // Read the clock before the first byte is sent, because a node may count the ttl from then on.
+        // Read the clock before the first byte is sent. A node may count the ttl from then on.
         let started = self.context().now();
         let mut place = turn.start_attempt(started)?;
         place.was_refused |= self.budget.attempts > 0;
@@ -260,7 +258,7 @@ async fn until_free(
         () = any_free(watches) => true,
         // Other readers may hold the lock now. They may have come before a majority of the nodes was free.
         () = watch.until_changed(), if shares => false,
-        // The nodes do not report when the callers ahead in the queue have left.
+        // The nodes stay silent when the callers ahead in the queue have left.
         () = watch.until_blind(), if has_queue => false,
     };
     // Late votes have arrived by now, so count again.
@@ -291,7 +289,7 @@ async fn until_free(
 
 impl Drop for Acquirer<'_> {
     fn drop(&mut self) {
-        // After a win, the release of the lease also withdraws the name that the winning attempt left.
+        // The release of a lease also withdraws the name that the winning attempt left.
         let was_refused = self.budget.attempts > u32::from(self.has_won);
         if self.has_won && !was_refused {
             return;
@@ -304,7 +302,7 @@ impl Drop for Acquirer<'_> {
             Round::start(self.nodes, call, Goal::All);
         }
         if !self.has_won {
-            // The turn went to the next caller, whose task tokio keeps for this worker. Let other workers run that
+            // tokio keeps the task of the next caller, which got the turn, for this worker. Let other workers run that
             // task.
             share_woken_tasks();
         }

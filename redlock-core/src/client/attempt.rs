@@ -121,6 +121,6 @@ async fn agree(
             });
         }
     }
-    // The votes include nodes that granted without a counter, because these nodes cannot support a fencing token.
+    // The votes include those of nodes that granted without a counter. Such votes cannot support a fencing token.
     Err(GrantDefect::Disagreement(votes))
 }

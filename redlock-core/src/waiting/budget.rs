@@ -5,25 +5,25 @@ use std::time::Duration;
 use crate::env::{Environment, Moment};
 use crate::request::{Request, RetryLimit};
 
-/// The number of unanswered retries in a row after which a caller with a time limit gives up. A retry is unanswered if
-/// no majority of the nodes answered it.
+/// The number of unanswered retries in a row that a caller with a time limit makes. A retry is unanswered if no
+/// majority of the nodes answered it.
 const UNANSWERED_RETRIES: u32 = 2;
 
-/// The shortest pause. A caller with a retry delay of zero leaves the thread to other tasks for this time.
+/// The shortest pause. It leaves the thread to other tasks even if the retry delay is zero.
 const SHORTEST_RETRY_PAUSE: Duration = Duration::from_millis(1);
 
 /// The first pause of callers that split the votes. It doubles from one split to the next.
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
 const MOST_DIVIDED: u32 = 6;
 
-/// The longest pause of a caller that waits although the lock is free, because other callers go first.
+/// The longest pause of a caller that lets others go first although the lock is free.
 const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 
 /// Bounds the time for which nodes remember that a refused caller waits.
 const SHORTEST_ADVICE: Duration = Duration::from_millis(100);
 const LONGEST_ADVICE: Duration = Duration::from_secs(10);
 
-/// Bounds the time that nodes leave a caller to ask for a permit that is free for it.
+/// Bounds the time that a caller has to ask for a free permit.
 pub(crate) const SHORTEST_CALL: Duration = Duration::from_millis(100);
 const LONGEST_CALL: Duration = Duration::from_secs(2);
 
@@ -33,7 +33,7 @@ pub(crate) fn attempt_time(node_timeout: Duration, ttl: Duration) -> Duration {
     node_timeout.min(ttl / 4)
 }
 
-/// The time that the nodes have to answer an attempt, or a question of a break.
+/// The time in which the nodes may answer an attempt or a question of a break.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) started: Moment,
@@ -54,7 +54,7 @@ pub(crate) struct RetryBudget<'a> {
     pub(crate) began: Moment,
     /// The end of the caller's time. `None` if the request limits the number of retries, or sets no limit.
     pub(crate) end: Option<Moment>,
-    /// The latest start of the last attempt that can end within the caller's time.
+    /// The latest start of the last attempt, which must end within the caller's time.
     pub(crate) last_attempt: Option<Moment>,
     /// The number of attempts that have begun.
     pub(crate) attempts: u32,
@@ -66,7 +66,7 @@ pub(crate) struct RetryBudget<'a> {
     pub(crate) splits: u32,
     /// The number of pauses in a row that began after an unanswered attempt.
     unanswered: u32,
-    /// The number of attempts in a row that found the lock free and lost votes to other callers.
+    /// The number of attempts in a row that lost a free lock to split votes.
     divided: u32,
 }
 
@@ -177,28 +177,28 @@ impl<'a> RetryBudget<'a> {
         environment.jittered(spread.min(self.request.retry_delay))
     }
 
-    /// Returns the pause of a caller that must let others go first although the lock is free. No node reports when the
+    /// Returns the pause of a caller that lets others go first although the lock is free. No node reports when the
     /// others have gone.
     pub(crate) fn spread_behind_others(&self, environment: &Environment) -> Duration {
         environment.jittered(OTHERS_GO_FIRST.min(self.request.retry_delay))
     }
 
-    /// Returns the pause of a caller that others precede at a node, while a permit may be free. The pause begins short,
-    /// because either the others ask at once, or the nodes disagree about the order.
+    /// Returns the pause of a caller that waits in a queue on the nodes, while a permit may be free. The pause begins
+    /// short, because either the callers ahead ask at once, or the nodes disagree about the order.
     pub(crate) fn spread_in_queue(&mut self, environment: &Environment) -> Duration {
         self.spread(environment, true).min(OTHERS_GO_FIRST)
     }
 
-    /// Returns the time for which nodes remember that the caller was refused. It lasts until the caller's next attempt.
-    /// Returns `None` if the request allows no retry.
+    /// Returns the time for which nodes remember a refused caller: until its next attempt. `None` if the request allows
+    /// no retry.
     pub(crate) fn advice(&self) -> Option<Duration> {
         let advice = self.request.retry_delay.saturating_mul(3);
         let advice = advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE);
         (self.request.retry_limit != RetryLimit::Count(0)).then_some(advice)
     }
 
-    /// Returns the time that nodes leave the caller to ask for a permit once one is free for it. The caller has to hear
-    /// of the release, to check the keys and to ask.
+    /// Returns the time that the caller has to ask for a permit once one is free for it: to hear of the release, to
+    /// check the keys and to ask.
     pub(crate) fn call(&self) -> Duration {
         let two_round_trips = self.node_timeout.saturating_mul(2);
         two_round_trips.clamp(SHORTEST_CALL, LONGEST_CALL)

@@ -18,22 +18,21 @@ use super::refused_attempt::{RefusedAttempt, SoughtLock};
 use super::rivals::Rivals;
 use super::turn::Turn;
 
-/// The default time for which callers of one process may have a lock one after another.
+/// The default time for which a lock may stay among callers of one process.
 pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
 
-/// The number of questions to the nodes in a break, one after the other. A caller of another process has to hear of the
-/// release, to check the key and to ask for the lock. This takes some round trips and the time to wake up. A break is
-/// counted in round trips and not in time, so its length follows the network. Each answer also shows whether another
-/// process has come.
+/// The number of questions to the nodes in a break, one after the other. A caller of another process needs some round
+/// trips to hear of the release, to check the key and to ask for the lock, and some time to wake up. Each answer also
+/// shows whether another process has come.
 pub(super) const BREAK: u32 = 8;
 /// The number of releases for which this process remembers that it met another one.
 const MEMORY: u8 = 8;
 /// The number of round trips for which a streak may last in any case. A break takes long if the nodes are far away, so
 /// the streak before it may take long too.
 const TRIPS: u32 = 8;
-/// The time after a release in which the next caller of the process still belongs to the streak.
+/// The gap after a release in which the next caller still belongs to the streak.
 const SHORT_GAP: Duration = Duration::from_millis(10);
-/// A streak shorter than this needs no break, because it leaves enough gaps for other processes.
+/// A streak shorter than this leaves enough gaps, so no break follows.
 const BRIEF: Duration = Duration::from_millis(1);
 
 /// Decides when callers of this process must let other processes have the lock.
@@ -51,7 +50,6 @@ pub(super) struct FairShare {
     pub(super) questions_due: u32,
     /// The end of the gap after a release. A caller that enters an empty line before it belongs to the streak.
     binds_until: Moment,
-    /// The other processes, in the order in which they were served.
     pub(super) rivals: Rivals,
 }
 
@@ -79,8 +77,8 @@ impl FairShare {
         self.remembers_others = MEMORY;
     }
 
-    /// Returns the time for which this process lets others go first, now that the lock is free. Each process that was
-    /// served longer ago gets the time that the nodes took to grant the lock.
+    /// Returns the time for which this process lets others go first on a free lock. Each process that was served longer
+    /// ago gets the time that the nodes took to grant the lock.
     pub(super) fn defer(&mut self) -> Duration {
         let rivals = u32::try_from(self.rivals.defer()).unwrap_or(0);
         self.grant_time.saturating_mul(rivals)
@@ -92,7 +90,7 @@ impl FairShare {
         is_followed && !is_spent
     }
 
-    /// True if the streak of the process may continue with one of several locks that it releases `now`.
+    /// True if the streak may continue with a permit that is released `now`.
     pub(super) fn may_go_on(&self, now: Moment) -> bool {
         self.began.is_some() && self.may_hand_over(true, now)
     }
@@ -110,7 +108,7 @@ impl FairShare {
     pub(super) fn record_release(&mut self, is_followed: bool, now: Moment) {
         let meets_others = self.remembers_others > 0;
         if meets_others || self.lasted(now) >= BRIEF {
-            // The gap begins once the release has arrived, because other processes hear of it only then.
+            // The gap begins once the release has arrived. Other processes hear of it only then.
             self.binds_until = now.saturating_add(SHORT_GAP + self.grant_time);
         }
         let longest_streak = self.handover_time.max(HANDOVER_TIME);

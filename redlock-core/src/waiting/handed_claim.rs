@@ -15,7 +15,6 @@ use crate::request::Request;
 /// The claim of an ended lease, for the next caller in line. Dropping it sends the release.
 pub(crate) struct HandedClaim {
     pub(crate) claim: Arc<Claim>,
-    /// The validity of the lease.
     pub(crate) validity: Validity,
     /// The ttl and the drift factor of the lease's request.
     pub(crate) ttl: Duration,
@@ -41,7 +40,7 @@ impl HandedClaim {
             && request.clock_drift_factor.to_bits() == self.clock_drift_factor.to_bits()
             // An extension may have given the keys more time than the ttl.
             && self.claim.longest_ttl() == self.ttl
-            // The note on the nodes names the previous holder's work, so the notes must be equal.
+            // The note on the nodes names the previous holder's work, so both notes must be equal.
             && self.claim.token.has_note(request.note.as_ref());
         if !is_alike || !self.claim.is_vouched_for() {
             return false;

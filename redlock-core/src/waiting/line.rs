@@ -1,4 +1,4 @@
-//! Lines: each knows which caller has the turn, which callers wait, and what the nodes answered last.
+//! Lines: who has the turn, who waits, and what the nodes answered last.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -49,7 +49,7 @@ impl LineKey {
 
 impl Hash for LineKey {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        // The names suffice: a lock is seldom wanted in several kinds or on several sets of nodes.
+        // The names suffice. Few locks are wanted in several kinds or on several sets of nodes.
         self.keys.names().for_each(|name| hasher.write(name));
     }
 }
@@ -88,7 +88,7 @@ impl Line {
 #[derive(Clone)]
 pub(super) struct Ticket {
     pub(super) number: u64,
-    /// Wakes the caller when its turn has come, or when the caller with the turn should end its pause.
+    /// Wakes the caller at its turn, or from a pause during its turn.
     pub(super) woken: Arc<Notify>,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Ticket {
 pub(super) struct LineState {
     /// The caller with the turn. `None` if the line is empty.
     turn: Option<Ticket>,
-    /// The deadline for the current step of the caller with the turn: an attempt, a pause, or its lease.
+    /// The deadline for the current step of the turn: an attempt, a pause, or a lease.
     pub(super) deadline: Moment,
     /// The token of the lease of the caller with the turn.
     pub(super) holder: Option<OwnerToken>,
@@ -105,15 +105,15 @@ pub(super) struct LineState {
     /// The claim that the last holder handed to the caller with the turn.
     pub(super) handed_claim: Option<HandedClaim>,
     pub(super) share: FairShare,
-    /// True if the next attempt continues the streak with a permit that was released in this process.
+    /// True if the next attempt continues a streak with a permit released in this process.
     pub(super) is_in_streak: bool,
-    /// The moment until which the next caller in a streak waits for a release in this process.
+    /// The moment until which a streak's next caller waits for a release in this process.
     pub(super) quiet_until: Moment,
     /// The number of permits that callers got in this line and still hold.
     pub(super) permits_held: usize,
-    /// The last attempt that the nodes refused since a caller of this line last acquired the lock.
+    /// The last attempt that the nodes refused since the last acquisition in this line.
     pub(super) refusal: Option<Arc<RefusedAttempt>>,
-    /// The ticket of the last waiter that was in line when the nodes refused an attempt.
+    /// The last waiter at the moment when the nodes last refused an attempt.
     last_refused: u64,
     /// True once the line was removed from the map. Every caller has left a dead line.
     pub(super) is_dead: bool,
@@ -191,7 +191,7 @@ impl LineState {
         }
     }
 
-    /// True if fewer nodes than a majority answered the last attempt of the caller with the turn.
+    /// True if fewer nodes than a majority answered the last attempt of the turn.
     pub(super) fn is_unanswered(&self, now: Moment) -> bool {
         let is_unanswered = |refusal: &Arc<RefusedAttempt>| refusal.is_unanswered(now);
         self.holder.is_none() && self.refusal.as_ref().is_some_and(is_unanswered)
@@ -228,7 +228,7 @@ impl LineState {
         let is_later = |known: &Arc<RefusedAttempt>| {
             known.window.started > refusal.window.started && known.is_settled(now)
         };
-        // Ignore the refusal if its callers have left, or if they have the final answer to a later attempt.
+        // Ignore a refusal for which all callers have left, or have the final answer to a later attempt.
         if self.is_empty() || self.refusal.as_ref().is_some_and(is_later) {
             return None;
         }

@@ -27,9 +27,7 @@ pub(super) const MANY_LINES: usize = 1024;
 
 /// Limits on the number of waiting callers.
 pub(crate) struct WaiterLimits {
-    /// The most callers that may wait in one line.
     pub(crate) in_one_line: usize,
-    /// The most callers that may wait in all lines.
     pub(crate) in_all_lines: usize,
 }
 
@@ -39,7 +37,6 @@ pub(crate) struct Lines {
     /// The time for which callers of this process may have a lock one after another.
     handover_time: Duration,
     limits: WaiterLimits,
-    /// The number of callers that wait in all lines.
     waiting: AtomicUsize,
     /// The number of the last ticket. Each number is used once, which tells a turn that was taken away from a later
     /// turn.
@@ -114,8 +111,8 @@ impl Lines {
         line.map_or(0, |line| line.state.lock().waiters.len())
     }
 
-    /// Ends the pause of the caller with the turn, because a permit was released in this process. The caller goes ahead
-    /// of other processes until the streak of this process is spent.
+    /// Ends the pause of the caller with the turn after a permit was released here. The caller goes ahead of other
+    /// processes until the streak of this process is spent.
     pub(crate) fn ask_now(&self, key: &LineKey) {
         let now = self.context.now();
         let Some(line) = self.find(key) else { return };
@@ -129,9 +126,9 @@ impl Lines {
         wake(head);
     }
 
-    /// True if a refused caller that leaves the line of `key` must keep its mark on the nodes. The callers that stay in
-    /// line need the mark if one of them was refused too. If the leaving caller has not asked the nodes itself, the
-    /// mark belongs to each caller of the line.
+    /// True if other callers in the line of `key` need the mark of a leaving caller on the nodes. They need it if one
+    /// of them was refused too. If the leaving caller has not asked the nodes itself, the mark belongs to each caller
+    /// of the line.
     pub(crate) fn need_mark(&self, key: &LineKey, has_asked: bool) -> bool {
         self.find(key).is_some_and(|line| {
             let line = line.state.lock();
@@ -165,7 +162,7 @@ impl Lines {
                 // The caller has budget left, or has budget again because the nodes answer again.
                 (Some(_), _) => None,
                 (None, None) => {
-                    // Wait for two node timeouts: one for the rest of a break, one for an attempt.
+                    // Wait for two node timeouts: for the rest of a break, and for an attempt.
                     let last = now.saturating_add(timeout.saturating_mul(2));
                     Some(budget.end.map_or(last, |end| end.min(last)))
                 }
@@ -243,7 +240,6 @@ impl Lines {
             turn.line = self.find_or_add(turn.line.key.clone());
         };
         if line.may_be_forgotten(now) {
-            // The streak is over, so this caller begins a new streak.
             line.share.forget();
         }
         let (ticket, mut next) = (&turn.ticket, None);
@@ -257,7 +253,7 @@ impl Lines {
                 line.waiters.insert(ticket.number, woken);
             }
             if line.deadline <= now {
-                // Any waiter passes an overdue turn on, because the future of the first waiter may be unpolled too.
+                // Any waiter passes an overdue turn on. The future of the first waiter may be unpolled too.
                 next = self.pass(&mut line, deadline);
             }
         }
@@ -301,7 +297,7 @@ impl Lines {
     pub(super) fn leave(&self, turn: &Turn) {
         let (number, now) = (turn.ticket.number, self.context.now());
         let deadline = self.step_deadline(now, self.context.node_timeout);
-        // Drop the rest of the line after the mutexes are unlocked, because it may have the last reference to a node.
+        // Drop the rest of the line after the mutexes are unlocked. It may have the last reference to a node.
         let _remains;
         let (next, may_be_forgotten) = {
             let mut line = turn.line.state.lock();
@@ -321,7 +317,7 @@ impl Lines {
         }
     }
 
-    /// Removes a line from the map if it is still empty, so that a lock has one line at any time.
+    /// Removes a line from the map if it is still empty. So a lock has one line at any time.
     pub(super) fn forget(&self, line: &Line, now: Moment) {
         let mut map = self.map.lock();
         if line.die_if_forgotten(now) {

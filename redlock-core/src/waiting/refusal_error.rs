@@ -37,7 +37,7 @@ pub(crate) async fn refusal_error(
     let inspection = inspect(refusal);
     let undone = async {
         if let Some(round) = &refusal.release {
-            // Wait only for nodes that granted the lock, because nodes that hang would take the whole timeout.
+            // Wait only for nodes that granted the lock. Nodes that hang would take the whole timeout.
             round.set_goal(Goal::Seats(refusal.votes.seats().granted));
             round.decided().await;
         }
@@ -47,7 +47,7 @@ pub(crate) async fn refusal_error(
     };
     let until = now.saturating_add(refusal.window.timeout);
     before(clock, bounded(until), undone).await;
-    // This caller needs no further votes. Other callers in line may keep the votes.
+    // Stop waiting for votes. Other callers in line may keep the votes.
     refusal.votes.forget_caller();
 
     let inspected = inspection.and_then(|round| round.answers().pop().flatten());

@@ -30,8 +30,8 @@ pub(crate) struct SoughtLock {
     pub(crate) resource: Resource,
 }
 
-/// A failed attempt, whose release has been sent, or a break in which another process came. The callers in line share
-/// it.
+/// A failed attempt, or a break in which another process came. The release of a failed attempt has been sent. The
+/// callers in line share the refused attempt.
 ///
 /// An attempt is decided as soon as it can no longer win. With one of three nodes down, the first vote "held" decides
 /// the attempt, but only the second one shows that a majority said "held". So the error depends on the votes that have
@@ -89,15 +89,15 @@ impl RefusedAttempt {
         self.lock.protocol.most_rival_votes(&self.votes.answers())
     }
 
-    /// True if the votes name several holders, each on fewer nodes than a majority so far. If all votes name one
-    /// holder, the lock counts as held, however few nodes voted.
+    /// True if the votes name several holders, each with less than a majority so far. If all votes name one holder, the
+    /// lock counts as held, however few nodes voted.
     pub(crate) fn is_divided(&self) -> bool {
         let most = self.most_against();
         let voted = seats_in(self.votes.seats().voted);
         most < voted && most < majority(self.lock.nodes.len())
     }
 
-    /// True if a node refused only because others go first, while no holder there excludes the caller.
+    /// True if a node refused only because others go first. No holder at that node excludes the caller.
     pub(crate) fn is_behind_others(&self) -> bool {
         let answers = self.votes.answers();
         let mut holdings = answers.iter().flatten().filter_map(Vote::holding);

@@ -1,4 +1,4 @@
-//! Rivals: the other processes that want a lock, in the order in which they were served.
+//! Rivals: the other processes that want a lock, ordered by when they were served.
 
 use crate::model::token::OwnerId;
 use crate::quorum::majority;
@@ -15,7 +15,7 @@ pub(super) struct Rivals {
     order: Vec<OwnerId>,
     /// The number of rivals at the start of `order` that were served before this process.
     ahead: usize,
-    /// The number of times that this process has let the first rival go first since that rival was served.
+    /// The number of times that the first rival went first since it was served.
     deferrals: u8,
 }
 
@@ -71,7 +71,7 @@ mod tests {
         OwnerId::of(&format!("web-7/{pid}"))
     }
 
-    /// Returns the rivals of a process that was served after rivals 1 and 2, and before rival 3.
+    /// Returns the rivals of a process served after rivals 1 and 2, and before 3.
     fn some() -> Rivals {
         let mut rivals = Rivals::default();
         rivals.record_served(rival(1));

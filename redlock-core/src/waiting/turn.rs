@@ -1,4 +1,4 @@
-//! Turns: each lets one caller of a line ask the nodes, until its lease is over.
+//! Turns: each lets one caller of a line ask the nodes, until its lease ends.
 
 use std::future::{Future, pending};
 use std::mem;
@@ -22,8 +22,8 @@ use super::refused_attempt::RefusedAttempt;
 /// The longest pause, because nodes may fail to report a release. It limits every request.
 const LONGEST_TURN_PAUSE: Duration = Duration::from_secs(2);
 
-/// A caller's place in a line, and then its right to ask the nodes for the line. Dropping the turn leaves the line and
-/// passes the turn on.
+/// A caller's place in a line, and then its right to ask the nodes. Dropping the turn leaves the line and passes the
+/// turn on.
 pub(crate) struct Turn {
     pub(super) lines: Arc<Lines>,
     pub(super) line: Arc<Line>,
@@ -55,8 +55,8 @@ impl Turn {
         self.change(|line| line.share.questions_due).unwrap_or(0)
     }
 
-    /// Records that a break lasts for `timeout` at most, and that `questions` are left in it. Called before each
-    /// question, so that a caller that takes the turn over asks only the questions that are left.
+    /// Records that a break has `questions` left and lasts for `timeout` at most. Called before each question, so that
+    /// a caller that takes the turn over asks only the questions that are left.
     pub(crate) fn set_questions_due(&self, questions: u32, timeout: Duration) {
         let now = self.lines.context.now();
         let deadline = self.lines.step_deadline(now, timeout);
@@ -81,7 +81,7 @@ impl Turn {
     /// Shares a refused attempt with the callers in line that want the nodes' answer. Records the refusal even after
     /// the turn was lost, because the new caller with the turn may have no answer yet.
     pub(crate) fn record_refusal(&self, refusal: &Arc<RefusedAttempt>) {
-        // Ignore a refusal of a permit, because callers of this process may hold all permits.
+        // Callers of this process may hold all permits, so only other refusals prove another process.
         let is_held = refusal.is_held() && refusal.lock.protocol.permits().is_none();
         let (holder, now) = (refusal.holder(), self.lines.context.now());
         let mut line = self.line.state.lock();
@@ -94,7 +94,7 @@ impl Turn {
         drop(replaced);
     }
 
-    /// Records the processes that have had the lock since the last call, by the reports to `watch`.
+    /// Records the holders since the last call, by the reports to `watch`.
     pub(crate) fn record_seen(&self, watch: &QuorumWatch) {
         let holders = watch.take_holders();
         self.change(|line| self.record_rivals(line, holders));
@@ -106,8 +106,8 @@ impl Turn {
         rivals.for_each(|rival| line.share.rivals.record_served(rival));
     }
 
-    /// Completes once `watch` reports the lock free, and the processes that were served longer ago had time to ask for
-    /// it.
+    /// Completes when the lock is free and the processes served longer ago had time to ask. `watch` reports that the
+    /// lock is free.
     pub(crate) async fn until_first(&self, watch: &QuorumWatch) {
         let environment = &self.lines.context.environment;
         loop {
@@ -122,8 +122,8 @@ impl Turn {
         }
     }
 
-    /// Waits while the streak of this process may continue with the permit that it took last, until `last_attempt` at
-    /// the latest. The nodes would refuse an attempt now, because they refused the attempt that began the streak.
+    /// Waits in a streak for a release in this process, until `last_attempt` at the latest. The nodes would refuse an
+    /// attempt now, because they refused the attempt that began the streak.
     pub(crate) async fn until_streak_goes_on(&self, last_attempt: Option<Moment>) {
         let until = self.change(|line| mem::take(&mut line.quiet_until));
         let until = last_attempt.map_or(until, |last| until.min(Some(last)));
@@ -132,8 +132,8 @@ impl Turn {
         }
     }
 
-    /// Pauses until `until`, until `free` completes, or until an equal lock was released in this process. "Long pauses"
-    /// in the documentation of the lines says why a pause may end earlier.
+    /// Pauses until `until`, until `free` completes, or until a permit was released in this process. "Long pauses" in
+    /// the documentation of the lines says why a pause may end earlier.
     pub(crate) async fn pause(&self, until: Moment, free: impl Future<Output = ()>) {
         let environment = &self.lines.context.environment;
         let longest = environment.jittered(LONGEST_TURN_PAUSE);
@@ -212,7 +212,7 @@ impl Turn {
         });
         match claim {
             None => Some(ClaimOutcome::HandedOver),
-            // Send the release before the turn is dropped: the next caller's calls then follow the release on each
+            // Send the release before the turn is dropped. The next caller's calls then follow the release on each
             // connection.
             Some(claim) => claim.release().map(ClaimOutcome::Released),
         }

@@ -1,4 +1,4 @@
-//! Quorum watches: reports of the nodes that a lock has become free, or may have changed.
+//! Quorum watches: they report that a lock has become free, or may have changed.
 
 use std::future::{Future as _, pending, poll_fn};
 use std::mem;
@@ -29,8 +29,7 @@ const END_TOLERANCE: Duration = Duration::from_millis(2);
 struct Reports {
     keys: Resource,
     clock: Arc<dyn Clock>,
-    /// The refused attempt. Only seats that voted in it count, because another seat may fail to vote in the next
-    /// attempt.
+    /// The refused attempt. Only its voters count, because other seats may fail to vote again.
     refusal: Option<Arc<Round>>,
     state: Mutex<WatchState>,
 }
@@ -38,18 +37,17 @@ struct Reports {
 struct WatchState {
     /// True while the caller waits.
     is_wanted: bool,
-    /// The moment from which the keys are free at each seat; `None` if it is unknown.
+    /// The moment from which the keys are free at each seat; `None` if unknown.
     free_from: Box<[Option<Moment>]>,
-    /// The values of the keys at each seat; `None` if they are unknown.
+    /// The values of the keys at each seat; `None` if unknown.
     values: Box<[Option<HeldValue>]>,
-    /// The processes that a majority of the seats named as holders since the last call of `take_holders`, the latest at
-    /// the end.
+    /// The holders that a majority of the seats named since the last call of `take_holders`. The latest is at the end.
     holders: Vec<OwnerId>,
     /// The seats whose last report gives the state of the keys.
     seeing: u64,
     /// The seats whose last report says that a key is held.
     held: u64,
-    /// The seats that have sent any report, including that the state of the keys is unknown.
+    /// The seats that have sent any report, even that the state is unknown.
     told: u64,
     /// The seats that have reported since [`QuorumWatch::until_reported`] last completed.
     reported: u64,
@@ -69,7 +67,7 @@ impl WatchState {
         moments.get(majority(self.free_from.len()) - 1).copied()
     }
 
-    /// True if the reports leave open whether the keys are held or free on a majority of the nodes.
+    /// True if the reports leave open whether a majority is held or free.
     fn is_unsure(&self, counted: u64) -> bool {
         let free = self.seeing & !self.held & counted;
         !self.is_enough(self.held & counted) && !self.is_enough(free)
@@ -150,7 +148,7 @@ impl Reports {
     async fn until(&self, mut is_ready: impl FnMut(&mut WatchState) -> bool) {
         poll_fn(|context| {
             let waker = context.waker().clone();
-            // Drop the old waker after the mutex is unlocked, because it may be the last reference to its task.
+            // Drop the old waker after the mutex is unlocked. It may be the last reference to its task.
             let mut _replaced = None;
             let mut state = self.state.lock();
             if is_ready(&mut state) {
@@ -178,10 +176,10 @@ impl Reports {
     }
 }
 
-/// Watches keys on nodes for changes by any holder: an acquisition, an extension, a release or an expiry.
+/// Watches keys for changes by any holder: an acquisition, an extension, a release or an expiry.
 ///
-/// A watch waits for a majority of the nodes, because a holder's message reaches the nodes one after another. After the
-/// first report alone, an attempt or a question would be too early to find a majority.
+/// A watch waits for a majority, because a holder's message reaches the nodes one after another. After the first report
+/// alone, an attempt or a question would find no majority yet.
 ///
 /// Treat a watch as a hint: a node that is unable to track keys sends no reports.
 pub struct QuorumWatch {
@@ -194,8 +192,8 @@ impl QuorumWatch {
         Self::after_attempt(clock, nodes, keys, None)
     }
 
-    /// Watches the seats that have not failed in a refused attempt, if there was one. A seat whose vote is missing
-    /// counts from its vote on.
+    /// Watches all seats except those that failed in a refused attempt. A seat whose vote is missing counts from its
+    /// vote on.
     pub(crate) fn after_attempt(
         clock: &Arc<dyn Clock>,
         nodes: &NodeSet,
@@ -229,9 +227,9 @@ impl QuorumWatch {
         Self { reports }
     }
 
-    /// Completes when the keys of the lock are free on a majority of the configured nodes. A node counts if it reported
-    /// the keys free, or if the remaining time in its last report has passed on our clock. The future never completes
-    /// if too few nodes can report. Only one caller at a time may wait.
+    /// Completes when a majority of the configured nodes is free of the lock's keys. A node counts if it reported the
+    /// keys free, or if the remaining time in its last report has passed on our clock. The future never completes if
+    /// too few nodes can report. Only one caller at a time may wait.
     ///
     /// # Cancellation
     /// Dropping the future has no effect. The watch itself lasts until it is dropped.
@@ -257,8 +255,7 @@ impl QuorumWatch {
         }
     }
 
-    /// Completes when a majority of the nodes has reported the state of the keys, and fewer nodes than a majority
-    /// report them free.
+    /// Completes when a majority has reported the keys, and fewer than a majority report them free.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -287,7 +284,7 @@ impl QuorumWatch {
         due.is_some_and(|due| due <= self.reports.clock.now())
     }
 
-    /// Takes the processes that held the keys since the last call, the latest at the end.
+    /// Takes the processes that held the keys since the last call. The latest is at the end.
     pub(crate) fn take_holders(&self) -> Vec<OwnerId> {
         mem::take(&mut self.reports.state.lock().holders)
     }
@@ -309,8 +306,8 @@ impl QuorumWatch {
         self.reports.until(is_changed).await;
     }
 
-    /// Completes when the keys have changed on a majority of the nodes since the first reports of these nodes. The
-    /// caller's own refused attempt has changed the keys on fewer nodes.
+    /// Completes when a majority has reported a change of the keys since its first reports. The caller's own refused
+    /// attempt has changed the keys on fewer nodes.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -319,7 +316,7 @@ impl QuorumWatch {
         self.reports.until(is_moved).await;
     }
 
-    /// Completes when the reports leave open whether the keys are held or free on a majority of the nodes.
+    /// Completes when the reports leave open whether a majority is held or free.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -328,8 +325,8 @@ impl QuorumWatch {
         self.reports.until(|state| state.is_unsure(counted)).await;
     }
 
-    /// Completes when a majority of the nodes has reported, and the reports leave open whether the keys are held or
-    /// free.
+    /// Completes when the reports of a majority are useless to a waiting caller. They leave open whether a majority is
+    /// held or free.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
