@@ -21,7 +21,7 @@ use super::fair_share::FairShare;
 use super::handed_claim::HandedClaim;
 use super::refused_attempt::RefusedAttempt;
 
-/// The time between two checks of a caller that gives up while votes are missing.
+/// The time between two looks of a caller that gives up, while votes are missing.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
 /// Identifies a line. Callers with equal line keys compete for the same keys on the same nodes. Callers that want a
