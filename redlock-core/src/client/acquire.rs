@@ -1,4 +1,4 @@
-//! From a request to a lease: standing in line, attempts, and pauses between them.
+//! Turns a request into a lease: a caller waits in line, attempts, and pauses between attempts.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -28,18 +28,19 @@ use crate::waiting::{LineKey, Turn};
 use super::attempt::attempt;
 use super::{check_nodes, last_run};
 
-/// See [`Client::acquire`](super::Client::acquire).
+/// Acquires the lock of `request`. See [`Client::acquire`](super::Client::acquire).
 pub(super) async fn acquire(
     parts: &Arc<ClientParts>,
     nodes: &NodeSet,
     request: &Request,
 ) -> Result<Lease, AcquireError> {
     let mut acquirer = Acquirer::new(parts, nodes, request)?;
-    // With a period: if the job was run already, the caller does not compete for the lock.
+    // Compete for the lock only if the job of the request's period was not run yet.
     acquirer.check_run(acquirer.budget.end).await?;
     let lease = acquirer.compete().await?;
-    // This look finds the record of a holder that ran, because the record went ahead on the same connection. The
-    // caller's own limit does not bound it: a caller that got the lock at the last moment would run the job again.
+    // Check again under the lock, because a holder that ran the job sent its record before its release on each
+    // connection. The caller's own limit does not bound the check: a caller that got the lock at the last moment would
+    // run the job again.
     if let Err(already_run) = acquirer.check_run(None).await {
         lease.release().await;
         return Err(already_run);
@@ -47,19 +48,18 @@ pub(super) async fn acquire(
     Ok(lease)
 }
 
-/// A caller that wants a lock. Some kinds of locks leave the client's name on the nodes that refuse an attempt; dropping
-/// the caller takes the name back.
+/// A caller that wants a lock. Some kinds of locks leave the client's name on nodes that refuse an attempt. Dropping
+/// the caller withdraws the name.
 pub(super) struct Acquirer<'a> {
     parts: &'a Arc<ClientParts>,
     pub(super) nodes: &'a NodeSet,
     pub(super) request: &'a Request,
     pub(super) protocol: Arc<dyn LockProtocol>,
-    /// The names of the resource as the nodes see them. A kind may have more keys.
+    /// The names of the resource with the key prefix. A kind may have more keys.
     keys: Resource,
     budget: RetryBudget<'a>,
-    /// True if the last attempt went on with a permit that was released in this process.
+    /// True if the last attempt continued a streak with a permit released in this process.
     is_in_streak: bool,
-    /// True once an attempt has won.
     has_won: bool,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Acquirer<'a> {
         LineKey::new(self.protocol.line_keys(), self.request.kind, self.nodes)
     }
 
-    /// Returns the lock for a refusal, which other callers in line may read.
+    /// Returns the sought lock, for a refusal that other callers in line may read.
     pub(super) fn sought_lock(&self) -> SoughtLock {
         SoughtLock {
             context: Arc::clone(self.context()),
@@ -144,11 +144,12 @@ impl<'a> Acquirer<'a> {
             if let Some(ended) = self.use_turn(turn).await {
                 return ended;
             }
-            // Another caller took the turn, because this future was polled too late.
+            // Another caller took the turn because this future was polled late. Wait in line again.
         }
     }
 
-    /// Asks the nodes until the lock is acquired or the budget is used up. `None` if the turn was taken away.
+    /// Asks the nodes until the lock is acquired or the budget is used up. Returns `None` if another caller took the
+    /// turn.
     async fn use_turn(&mut self, turn: Turn) -> Option<Result<Lease, AcquireError>> {
         loop {
             if let Some(claim) = turn.take_handed_claim() {
@@ -157,7 +158,7 @@ impl<'a> Acquirer<'a> {
                     let (claim, validity) = claim.take_over(clock.now());
                     return Some(Ok(self.begin_lease(claim, validity, turn)));
                 }
-                // The release goes ahead of the acquisition on each connection, in the same round trip.
+                // Release first: each connection keeps the order, so release and acquisition share one round trip.
                 claim.release();
             }
             turn.until_streak_goes_on(self.budget.last_attempt).await;
@@ -177,21 +178,21 @@ impl<'a> Acquirer<'a> {
                 Err(refusal) => Arc::new(refusal),
             };
             turn.record_refusal(&refusal);
-            // A refusal in a break is no attempt and uses up nothing of the budget, so an attempt follows it.
+            // A break uses up nothing of the budget, so an attempt follows even if the break met another process.
             if !self.pause(&turn, &refusal).await && !was_met_in_break {
-                // The next caller need not wait for the error's details.
+                // Pass the turn on first, because collecting the error's details takes time.
                 drop(turn);
                 return Some(Err(refusal_error(&refusal, &self.budget).await));
             }
         }
     }
 
-    /// Asks the nodes for the lock once. `None` if the turn was taken away.
+    /// Asks the nodes for the lock once. Returns `None` if another caller took the turn.
     async fn ask_nodes(
         &mut self,
         turn: &Turn,
     ) -> Option<Result<(Arc<Claim>, Validity), RefusedAttempt>> {
-        // The clock is read before the first byte is sent, as a node may count from then on.
+        // Read the clock before the first byte is sent. A node may count the ttl from then on.
         let started = self.context().now();
         let mut place = turn.start_attempt(started)?;
         place.was_refused |= self.budget.attempts > 0;
@@ -217,7 +218,7 @@ impl<'a> Acquirer<'a> {
         ))
     }
 
-    /// Waits for the next attempt. False if there is none.
+    /// Waits until the next attempt. Returns false if the budget allows no further attempt.
     async fn pause(&mut self, turn: &Turn, refusal: &RefusedAttempt) -> bool {
         let environment = &refusal.lock.context.environment;
         let budget = &mut self.budget;
@@ -241,7 +242,7 @@ impl<'a> Acquirer<'a> {
     }
 }
 
-/// Completes when an attempt may win: the lock is free, and the callers that go first had time to ask for it.
+/// Completes when an attempt may win. Then the lock is free, and the callers that go first had time to ask for it.
 async fn until_free(
     turn: &Turn,
     refusal: &RefusedAttempt,
@@ -255,12 +256,12 @@ async fn until_free(
     let is_free = tokio::select! {
         biased;
         () = any_free(watches) => true,
-        // Other readers may have come before a majority of the nodes was free.
+        // Other readers may hold the lock now. They may have come before a majority of the nodes was free.
         () = watch.until_changed(), if shares => false,
-        // No node will tell when those ahead in the queue have gone.
+        // The nodes stay silent when the callers ahead in the queue have left.
         () = watch.until_blind(), if has_queue => false,
     };
-    // The votes that were missing when the attempt was decided have arrived by now.
+    // Late votes have arrived by now, so count again.
     let is_behind = refusal.is_behind_others();
     if has_queue && !is_free && !is_behind {
         return any_free(watches).await;
@@ -274,7 +275,7 @@ async fn until_free(
     };
     let until = began.saturating_add(spread);
     if is_behind && !shares {
-        // Once those ahead have come, the next release is for others.
+        // Let the callers ahead take this release, and wait for the next one.
         before(clock, until, any_freed(watches)).await;
     } else {
         clock.sleep_until(until).await;
@@ -288,7 +289,7 @@ async fn until_free(
 
 impl Drop for Acquirer<'_> {
     fn drop(&mut self) {
-        // The release of a lease takes back the name that the winning attempt left.
+        // The release of a lease also withdraws the name that the winning attempt left.
         let was_refused = self.budget.attempts > u32::from(self.has_won);
         if self.has_won && !was_refused {
             return;
@@ -296,11 +297,13 @@ impl Drop for Acquirer<'_> {
         let lines = &self.parts.lines;
         let is_kept = self.has_won || lines.need_mark(&self.line_key(), was_refused);
         if let Some(call) = self.protocol.withdraw_call(is_kept) {
-            // The call follows the acquisitions on each connection, and is owed until it is delivered.
+            // Each connection sends the call after the acquisitions. The client owes the call to a node until it is
+            // delivered.
             Round::start(self.nodes, call, Goal::All);
         }
         if !self.has_won {
-            // The turn of a caller that was dropped went to the next one, which tokio keeps for this worker.
+            // tokio keeps the task of the next caller, which got the turn, for this worker. Let other workers run that
+            // task.
             share_woken_tasks();
         }
     }

@@ -1,4 +1,4 @@
-//! Attempts to acquire a lock. An attempt asks all nodes at once, and a majority decides it.
+//! Attempts: each asks all nodes at once for a lock, and a majority decides.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::waiting::refused_attempt::{GrantDefect, RefusedAttempt};
 
 use super::acquire::Acquirer;
 
-/// Asks the nodes for the lock once, within `window`. The caller, `ask_nodes`, read the start of the window before
-/// anything was sent. Dropping the future drops the claim, which sends the release to every node.
+/// Asks for the lock once, within `window`. `ask_nodes` read the start of the window before anything was sent. Dropping
+/// the future drops the claim, which sends the release to every node.
 pub(crate) async fn attempt(
     acquirer: &Acquirer<'_>,
     window: Window,
@@ -37,7 +37,7 @@ pub(crate) async fn attempt(
     let acquisition = Arc::clone(&claim.acquisition);
     let until = window.end();
     before(&*environment.clock, until, acquisition.decided()).await;
-    // Choose the permit by the votes so far. Votes that arrive later do not count for this choice.
+    // Choose one permit by the votes so far, and ignore later votes for this choice.
     let is_chosen = protocol.permits().is_none() || claim.narrow_to_permit();
     let agreed = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await.map(Some)
@@ -45,12 +45,12 @@ pub(crate) async fn attempt(
         Ok(None)
     };
 
-    // Grants that arrive from now on do not change this attempt. Later extensions count them if they arrive within the
-    // node timeout, and within a quarter of the ttl.
+    // From here on, late grants leave the attempt's outcome as it is. Late grants count in later extensions if they
+    // arrive within the node timeout, or within a quarter of the ttl if that is less.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     acquisition.set_straggler_deadline(Arc::clone(&environment.clock), straggles_until);
-    // Read the votes first and then the clock. A client that was paused between request and reply, or between these
-    // two lines, then notices that its lock may have expired.
+    // Read the votes first and the clock after them. A client that was paused between request and reply, or between
+    // these two lines, then sees that its lock may have expired.
     let has_token = matches!(agreed, Ok(Some(_))) || !request.fencing;
     let is_won = is_chosen && has_token && claim.is_vouched_for();
     let now = environment.now();
@@ -82,9 +82,9 @@ pub(crate) async fn attempt(
     })
 }
 
-/// Returns the number on which the counters of a majority agree. Usually they agree at once. Otherwise a second round
-/// raises the counters of a majority to one number. If a node fails in that round, the next round replaces it with another
-/// node that granted.
+/// Returns the number on which the counters of a majority agree. Usually the counters agree at once. Otherwise a second
+/// round raises the counters of a majority to one number. If a node fails during that round, another node that granted
+/// the lock replaces it.
 ///
 /// # Errors
 /// [`GrantDefect::Disagreement`] if no majority agrees on one number.
@@ -97,7 +97,7 @@ async fn agree(
     let clock = context.clock();
     let mut votes = acquisition.answers();
     loop {
-        // Drop the votes of nodes that may have forgotten their counters.
+        // Ignore the counter of a node that may have forgotten it.
         forget_stale(&mut votes, &claim.nodes);
         let Some(TokenChoice { count, below }) = TokenChoice::of(&votes) else {
             break;
@@ -121,6 +121,6 @@ async fn agree(
             });
         }
     }
-    // The votes include grants without a counter, which cannot support a fencing token.
+    // The votes include those of nodes that granted without a counter. Such votes cannot support a fencing token.
     Err(GrantDefect::Disagreement(votes))
 }

@@ -1,38 +1,39 @@
-//! The time and the number of attempts that a caller has.
+//! Budgets: the time and the number of attempts that a caller has.
 
 use std::time::Duration;
 
 use crate::env::{Environment, Moment};
 use crate::request::{Request, RetryLimit};
 
-/// The number of retries in a row that no majority may answer while a caller waits for a time.
+/// The number of unanswered retries in a row that a caller with a time limit makes. A retry is unanswered if no
+/// majority of the nodes answered it.
 const UNANSWERED_RETRIES: u32 = 2;
 
-/// The shortest pause, so that a retry delay of zero leaves the thread to other tasks.
+/// The shortest pause. It leaves the thread to other tasks even if the retry delay is zero.
 const SHORTEST_RETRY_PAUSE: Duration = Duration::from_millis(1);
 
 /// The first pause of callers that split the votes. It doubles from one split to the next.
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
 const MOST_DIVIDED: u32 = 6;
 
-/// The longest pause of a caller that no holder excludes.
+/// The longest pause of a caller that lets others go first although the lock is free.
 const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 
 /// Bounds the time for which nodes remember that a refused caller waits.
 const SHORTEST_ADVICE: Duration = Duration::from_millis(100);
 const LONGEST_ADVICE: Duration = Duration::from_secs(10);
 
-/// Bounds the time that nodes give a caller to come.
+/// Bounds the time that a caller has to ask for a free permit.
 pub(crate) const SHORTEST_CALL: Duration = Duration::from_millis(100);
 const LONGEST_CALL: Duration = Duration::from_secs(2);
 
-/// Returns the time for which an attempt may wait for the nodes. It is well below the ttl, so that an attempt that
-/// waited it out leaves time for another.
+/// Returns the time for which an attempt may wait for the nodes. The time is well below the ttl, so an attempt that
+/// waits for all of it leaves time for another attempt.
 pub(crate) fn attempt_time(node_timeout: Duration, ttl: Duration) -> Duration {
     node_timeout.min(ttl / 4)
 }
 
-/// The time that an attempt, or a question of a break, gives the nodes.
+/// The time in which the nodes may answer an attempt or a question of a break.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) started: Moment,
@@ -40,32 +41,32 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Returns the moment until which a missing vote is waited for.
+    /// Returns the moment until which the attempt waits for missing votes.
     pub(crate) fn end(self) -> Moment {
         self.started.saturating_add(self.timeout)
     }
 }
 
-/// The time and the attempts of a caller, from its arrival on. Its time counts the same in line as between attempts.
+/// The time and the attempts of a caller since its arrival. Waiting in line and pausing between attempts cost the same.
 pub(crate) struct RetryBudget<'a> {
     request: &'a Request,
     node_timeout: Duration,
     pub(crate) began: Moment,
-    /// The end of the caller's time, if its time as a whole is bounded.
+    /// The end of the caller's time. `None` if the request limits the number of retries, or sets no limit.
     pub(crate) end: Option<Moment>,
-    /// The latest beginning of the last attempt, so that it ends with the caller's time.
+    /// The latest start of the last attempt, which must end within the caller's time.
     pub(crate) last_attempt: Option<Moment>,
-    /// The attempts that were begun.
+    /// The number of attempts that have begun.
     pub(crate) attempts: u32,
-    /// The pauses that were begun.
+    /// The number of pauses that have begun.
     pauses: u32,
-    /// When the last pause ends.
+    /// The end of the last pause.
     pause: Option<Moment>,
-    /// The number of additional retries for attempts that no caller won.
+    /// The number of additional retries after split votes.
     pub(crate) splits: u32,
-    /// The pauses in a row that were begun while no majority of the nodes answered.
+    /// The number of pauses in a row that began after an unanswered attempt.
     unanswered: u32,
-    /// The attempts in a row that found the lock free and were spoilt by other callers.
+    /// The number of attempts in a row that lost a free lock to split votes.
     divided: u32,
 }
 
@@ -99,13 +100,13 @@ impl<'a> RetryBudget<'a> {
         }
     }
 
-    /// Returns the time since the caller came.
+    /// Returns the time since the caller arrived.
     pub(crate) fn waited(&self, environment: &Environment) -> Duration {
         environment.now().saturating_since(self.began)
     }
 
-    /// Returns the beginning of the next attempt after a split, in which no caller won, although the budget of
-    /// retries is used up. `None` if the caller's time is bounded and leaves none for it.
+    /// Returns when to retry after a split vote. Split votes may retry although the retry budget is used up, because no
+    /// caller holds the lock. Returns `None` if the caller has a time limit, or if no retry for splits is left.
     pub(crate) fn next_after_split(&mut self, environment: &Environment) -> Option<Moment> {
         if self.end.is_some() {
             return None;
@@ -116,7 +117,7 @@ impl<'a> RetryBudget<'a> {
         self.pause
     }
 
-    /// Counts an attempt that begins at `started`. Returns its time, which ends with the caller's own.
+    /// Counts an attempt that begins at `started`. Returns its window, which ends at the caller's end at the latest.
     pub(crate) fn begin_attempt(&mut self, started: Moment, ttl: Duration) -> Window {
         self.attempts = self.attempts.saturating_add(1);
         let timeout = attempt_time(self.node_timeout, ttl);
@@ -127,10 +128,9 @@ impl<'a> RetryBudget<'a> {
         Window { started, timeout }
     }
 
-    /// Returns the end of the next pause, or `None` if the budget is used up. An attempt that began
-    /// earlier, because the caller was woken, costs nothing: the pause continues. `is_unanswered` says that
-    /// no majority of the nodes answered the last attempt. Then no holder is known, and a
-    /// caller that waits for a time has [`UNANSWERED_RETRIES`].
+    /// Returns the end of the next pause, or `None` if the budget is used up. An attempt after an early wake-up uses up
+    /// nothing of the budget, because the pause continues. `is_unanswered` says that no majority of the nodes answered
+    /// the last attempt. Then no holder is known, so a caller with a time limit has [`UNANSWERED_RETRIES`].
     pub(crate) fn next_pause(
         &mut self,
         environment: &Environment,
@@ -149,7 +149,7 @@ impl<'a> RetryBudget<'a> {
             RetryLimit::Count(retries) if self.pauses >= retries => None,
             RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
             RetryLimit::Wait(_) if self.unanswered >= UNANSWERED_RETRIES => None,
-            // The last attempt may have to begin early.
+            // The last attempt has to begin early enough to end within the caller's time.
             RetryLimit::Wait(_) => self
                 .last_attempt
                 .filter(|last| *last > now)
@@ -160,13 +160,13 @@ impl<'a> RetryBudget<'a> {
         self.pause
     }
 
-    /// True if a caller that gives up `now` has time left. Then no majority answered its retries.
+    /// True if a caller that gives up `now` has time left. The reason is then that no majority answered its retries.
     pub(crate) fn gives_up_early(&self, now: Moment) -> bool {
         self.unanswered > UNANSWERED_RETRIES && self.last_attempt.is_some_and(|last| now < last)
     }
 
-    /// Returns the time for which a wake-up is ignored after an attempt. If several callers found the lock free at one
-    /// moment and none won it, the attempt `is_divided`, and they come again one by one.
+    /// Returns the time for which the caller ignores wake-ups after an attempt. An attempt `is_divided` if several
+    /// callers found the lock free at one moment and none won it. A random time then lets these callers ask one by one.
     pub(crate) fn spread(&mut self, environment: &Environment, is_divided: bool) -> Duration {
         if !is_divided {
             self.divided = 0;
@@ -177,27 +177,28 @@ impl<'a> RetryBudget<'a> {
         environment.jittered(spread.min(self.request.retry_delay))
     }
 
-    /// Returns the pause of a caller that no holder excludes, but that others precede: no node tells when they have gone.
+    /// Returns the pause of a caller that lets others go first although the lock is free. No node reports when the
+    /// others have gone.
     pub(crate) fn spread_behind_others(&self, environment: &Environment) -> Duration {
         environment.jittered(OTHERS_GO_FIRST.min(self.request.retry_delay))
     }
 
-    /// Returns the pause of a caller for which a permit may be free, but that others precede at a node. It begins short,
-    /// because the others come at once or the nodes disagree who is first.
+    /// Returns the pause of a caller that waits in a queue on the nodes, while a permit may be free. The pause begins
+    /// short, because either the callers ahead ask at once, or the nodes disagree about the order.
     pub(crate) fn spread_in_queue(&mut self, environment: &Environment) -> Duration {
         self.spread(environment, true).min(OTHERS_GO_FIRST)
     }
 
-    /// Returns the time for which nodes remember that the caller was refused: until its next attempt. `None` if no attempt
-    /// follows.
+    /// Returns the time for which nodes remember a refused caller: until its next attempt. `None` if the request allows
+    /// no retry.
     pub(crate) fn advice(&self) -> Option<Duration> {
         let advice = self.request.retry_delay.saturating_mul(3);
         let advice = advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE);
         (self.request.retry_limit != RetryLimit::Count(0)).then_some(advice)
     }
 
-    /// Returns the time that nodes give the caller to come once a permit is free for it: to hear of the release, to look
-    /// and to ask.
+    /// Returns the time that the caller has to ask for a permit once one is free for it: to hear of the release, to
+    /// check the keys and to ask.
     pub(crate) fn call(&self) -> Duration {
         let two_round_trips = self.node_timeout.saturating_mul(2);
         two_round_trips.clamp(SHORTEST_CALL, LONGEST_CALL)

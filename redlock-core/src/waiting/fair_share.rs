@@ -1,9 +1,9 @@
-//! The share of a lock that callers of this process leave to other processes.
+//! Fair shares: callers of this process leave part of a lock's time to other processes.
 //!
-//! A process that hands a lock over to its own callers, or asks again at once, is ahead of all
-//! processes that have yet to hear of a release. It therefore has to let them in: a streak is bounded in time, and a
-//! break follows. Without breaks, the worst of four processes has less than half the acquisitions of the best one, and
-//! none at all where nodes are far away. A break is counted in round trips: by a timer, it left one process with a
+//! A process that hands a lock over to its own callers, or asks again at once, is ahead of all processes that have yet
+//! to hear of a release. It therefore has to let them in: a streak is bounded in time, and a break follows. Without
+//! breaks, the worst of four processes has less than half the acquisitions of the best one. If the nodes are far away,
+//! it has none at all. A break is counted in round trips: a break that was bounded by a timer left one process with a
 //! third of its acquisitions.
 
 use std::time::Duration;
@@ -18,40 +18,38 @@ use super::refused_attempt::{RefusedAttempt, SoughtLock};
 use super::rivals::Rivals;
 use super::turn::Turn;
 
-/// The time for which callers of one process may have a lock one after another, unless configured otherwise.
+/// The default time for which a lock may stay among callers of one process.
 pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
 
-/// The number of questions to the nodes in a break, one after the other. A caller of another process
-/// has to hear of the release, to look, and to ask, which takes some round trips and the time to
-/// wake up. A break is counted in round trips and not in time, so that it is as long as the network
-/// makes it, and so that the caller notices when another process has come.
+/// The number of questions to the nodes in a break, one after the other. A caller of another process needs some round
+/// trips to hear of the release, to check the key and to ask for the lock, and some time to wake up. Each answer also
+/// shows whether another process has come.
 pub(super) const BREAK: u32 = 8;
-/// The number of releases for which another process is remembered.
+/// The number of releases for which this process remembers that it met another one.
 const MEMORY: u8 = 8;
-/// The round trips that a streak may last at least. A break takes long if the nodes are far away, so the streak before it
-/// does too.
+/// The number of round trips for which a streak may last in any case. A break takes long if the nodes are far away, so
+/// the streak before it may take long too.
 const TRIPS: u32 = 8;
-/// The time after a release in which the next caller of the process still belongs to the streak.
+/// The gap after a release in which the next caller still belongs to the streak.
 const SHORT_GAP: Duration = Duration::from_millis(10);
-/// A streak that lasts for less needs no break, because it leaves other processes gaps enough.
+/// A streak shorter than this leaves enough gaps, so no break follows.
 const BRIEF: Duration = Duration::from_millis(1);
 
-/// Says when callers of this process must let other processes have the lock.
+/// Decides when callers of this process must let other processes have the lock.
 #[derive(Debug, Default)]
 pub(super) struct FairShare {
-    /// The time for which a streak may last, if the nodes are near.
+    /// The time for which a streak may last if the nodes are near.
     handover_time: Duration,
     /// The moment when the first caller of the streak got the lock.
     began: Option<Moment>,
-    /// The time that the nodes took to grant the lock. A caller of another process waits as long for them.
+    /// The time that the nodes took to grant the lock. A caller of another process waits for the nodes about as long.
     grant_time: Duration,
-    /// The number of further releases for which another process is remembered.
+    /// The number of further releases for which this process remembers that it met another one.
     remembers_others: u8,
-    /// The questions of the break that are still to be asked.
+    /// The number of questions of the break that have yet to be asked.
     pub(super) questions_due: u32,
-    /// A caller that enters an empty line before this moment belongs to the streak.
+    /// The end of the gap after a release. A caller that enters an empty line before it belongs to the streak.
     binds_until: Moment,
-    /// The other processes, in the order in which they were served.
     pub(super) rivals: Rivals,
 }
 
@@ -63,7 +61,8 @@ impl FairShare {
         }
     }
 
-    /// Records that a caller acquired the lock `now`. `took` is the time of its acquisition, zero if it was taken over.
+    /// Records that a caller acquired the lock `now`. `took` is the duration of the acquisition, or zero for a caller
+    /// that took the lock over.
     pub(super) fn record_acquired(&mut self, now: Moment, took: Duration) {
         self.began.get_or_insert(now);
         self.rivals.record_own();
@@ -78,20 +77,20 @@ impl FairShare {
         self.remembers_others = MEMORY;
     }
 
-    /// Returns the time for which this process lets others go first, now that the lock is free. Each process that was
-    /// served longer ago gets the time that the nodes took to grant the lock.
+    /// Returns the time for which this process lets others go first on a free lock. Each process that was served longer
+    /// ago gets the time that the nodes took to grant the lock.
     pub(super) fn defer(&mut self) -> Duration {
         let rivals = u32::try_from(self.rivals.defer()).unwrap_or(0);
         self.grant_time.saturating_mul(rivals)
     }
 
-    /// True if a holder may hand the lock to the next waiter. With a `handover_time` of zero none may.
+    /// True if a holder may hand the lock over to the next waiter. A `handover_time` of zero forbids it.
     pub(super) fn may_hand_over(&self, is_followed: bool, now: Moment) -> bool {
         let is_spent = self.handover_time.is_zero() || self.is_spent(self.handover_time, now);
         is_followed && !is_spent
     }
 
-    /// True if the process may go on with one of several locks that it releases `now`.
+    /// True if the streak may continue with a permit that is released `now`.
     pub(super) fn may_go_on(&self, now: Moment) -> bool {
         self.began.is_some() && self.may_hand_over(true, now)
     }
@@ -104,12 +103,13 @@ impl FairShare {
         end.min(now.saturating_add(HANDOVER_TIME))
     }
 
-    /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if another process
-    /// was met a moment ago, or if the streak is spent. For a caller that comes again at once, a streak lasts for `HANDOVER_TIME` at least.
+    /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if this process
+    /// remembers that it met another one, or if the streak is spent. For a caller that asks again at once, a streak
+    /// lasts for [`HANDOVER_TIME`] at least.
     pub(super) fn record_release(&mut self, is_followed: bool, now: Moment) {
         let meets_others = self.remembers_others > 0;
         if meets_others || self.lasted(now) >= BRIEF {
-            // The release has to arrive first, and other processes have to hear of it.
+            // The gap begins once the release has arrived. Other processes hear of it only then.
             self.binds_until = now.saturating_add(SHORT_GAP + self.grant_time);
         }
         let longest_streak = self.handover_time.max(HANDOVER_TIME);
@@ -120,12 +120,12 @@ impl FairShare {
         }
     }
 
-    /// True if the streak is over for a caller that enters an empty line `now`.
+    /// True if a caller that enters an empty line `now` begins a new streak.
     pub(super) fn is_over(&self, now: Moment) -> bool {
         self.binds_until <= now
     }
 
-    /// Forgets the streak.
+    /// Forgets the streak and the other processes.
     pub(super) fn forget(&mut self) {
         *self = Self::new(self.handover_time);
     }
@@ -135,7 +135,7 @@ impl FairShare {
         lasted.unwrap_or_default()
     }
 
-    /// True if the streak has lasted for `handover_time`, or for some round trips, if these take longer.
+    /// True if the streak has lasted for `handover_time` and for [`TRIPS`] round trips.
     fn is_spent(&self, handover_time: Duration, now: Moment) -> bool {
         self.lasted(now) >= self.longest(handover_time)
     }
@@ -145,9 +145,10 @@ impl FairShare {
     }
 }
 
-/// Takes the break for other processes that is due. Asks the nodes several times in a row whether another process has
-/// come, within the time of an attempt. If one has come, returns what the nodes say, and the caller waits like a caller
-/// that was refused. The break leaves enough time for an attempt that begins at `last_attempt`.
+/// Takes the break that is due, in which other processes may get the lock. The break asks the nodes several times in a
+/// row whether another process has come, within the time of an attempt. If one has come, returns the answers of the
+/// nodes, and the caller waits like a caller that was refused. The break ends early enough for an attempt that begins
+/// at `last_attempt`.
 pub(crate) async fn let_others_go_first(
     turn: &Turn,
     lock: &SoughtLock,

@@ -1,4 +1,4 @@
-//! Handing a lock over to the next caller of the same process.
+//! Hands a lock over to the next caller of the same process.
 #![doc = include_str!("handover.md")]
 
 use std::sync::Arc;
@@ -12,10 +12,9 @@ use crate::quorum::round::Round;
 use crate::quorum::validity::Validity;
 use crate::request::Request;
 
-/// The claim of a lease that is over, for the next caller in line. Dropping it sends the release.
+/// The claim of an ended lease, for the next caller in line. Dropping it sends the release.
 pub(crate) struct HandedClaim {
     pub(crate) claim: Arc<Claim>,
-    /// The validity of the lease.
     pub(crate) validity: Validity,
     /// The ttl and the drift factor of the lease's request.
     pub(crate) ttl: Duration,
@@ -25,9 +24,9 @@ pub(crate) struct HandedClaim {
 }
 
 impl HandedClaim {
-    /// True if `request`, whose lock has `protocol`, may take the claim over as it is. It needs the same permit, ttl, drift
-    /// and note, no fencing, and at least 9/10 of the validity left. The nodes' epochs are read before the clock, as after
-    /// an attempt.
+    /// True if `request`, whose lock has `protocol`, may take the claim over as it is. Both need the same permit, ttl,
+    /// drift and note, no fencing, and at least 9/10 of the validity left. As after an attempt, the epochs of the nodes
+    /// are read before the clock.
     pub(crate) fn suits(
         &self,
         request: &Request,
@@ -39,9 +38,9 @@ impl HandedClaim {
             && protocol.permit() == self.claim.protocol.permit()
             && request.ttl == self.ttl
             && request.clock_drift_factor.to_bits() == self.clock_drift_factor.to_bits()
-            // An extension may have let the keys live longer than the ttl.
+            // An extension may have given the keys more time than the ttl.
             && self.claim.longest_ttl() == self.ttl
-            // The note is on the nodes, and would name the previous holder's work.
+            // The note on the nodes names the previous holder's work, so both notes must be equal.
             && self.claim.token.has_note(request.note.as_ref());
         if !is_alike || !self.claim.is_vouched_for() {
             return false;
@@ -51,7 +50,7 @@ impl HandedClaim {
         left >= whole / 10 * 9 && left >= request.min_validity
     }
 
-    /// Returns the claim for a lease that takes it over `now`, and its validity.
+    /// Returns the claim and the validity for a lease that takes the claim over `now`.
     pub(crate) fn take_over(mut self, now: Moment) -> (Arc<Claim>, Validity) {
         self.is_taken_over = true;
         let validity = Validity {
@@ -62,7 +61,7 @@ impl HandedClaim {
         (Arc::clone(&self.claim), validity)
     }
 
-    /// Releases the claim everywhere. `None` if the claim was released before.
+    /// Releases the claim on every node. Returns `None` if the claim was released before.
     pub(crate) fn release(self) -> Option<Arc<Round>> {
         self.claim.release()
     }

@@ -1,4 +1,4 @@
-//! A line knows who has the turn, who waits, and what the nodes said last.
+//! Lines: who has the turn, who waits, and what the nodes answered last.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -27,14 +27,14 @@ const MOST_HOLDERS: u16 = 8;
 /// The time between two looks of a caller that gives up, while votes are missing.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
-/// Identifies a line. Callers with equal keys exclude each other, and would be given the
-/// same keys on the same nodes. Callers that want one of several locks have the keys of all of them.
+/// Identifies a line. Callers with equal line keys compete for the same keys on the same nodes. Callers that want a
+/// permit have the keys of all permits.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LineKey {
     keys: Resource,
-    /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
+    /// Each kind has its own line. The nodes decide which kind goes first.
     kind: Kind,
-    /// The identities of the nodes, sorted, so that their order makes no difference.
+    /// The identities of the nodes, sorted, so that every order gives one key.
     nodes: SmallVec<[usize; 5]>,
 }
 
@@ -52,7 +52,7 @@ impl LineKey {
 
 impl Hash for LineKey {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        // One lock is seldom wanted in several kinds or on several sets of nodes, so its names tell lines apart.
+        // The names suffice. Few locks are wanted in several kinds or on several sets of nodes.
         self.keys.names().for_each(|name| hasher.write(name));
     }
 }
@@ -82,7 +82,8 @@ impl Line {
         }
     }
 
-    /// Marks the line dead if it is forgotten. Returns true if it died: the map, which is locked, then removes it.
+    /// Marks the line dead if it may be forgotten. Returns true if this call marked it. The caller has locked the map,
+    /// and then removes the line from the map.
     pub(super) fn die_if_forgotten(&self, now: Moment) -> bool {
         let mut state = self.state.lock();
         let dies = !state.is_dead && state.may_be_forgotten(now);
@@ -95,51 +96,51 @@ impl Line {
 #[derive(Clone)]
 pub(super) struct Ticket {
     pub(super) number: u64,
-    /// Notified when the turn has come, and when the caller with the turn should end its pause.
+    /// Wakes the caller at its turn, or from a pause during its turn.
     pub(super) woken: Arc<Notify>,
 }
 
 #[derive(Default)]
 pub(super) struct LineState {
-    /// The caller with the turn. If there is none, the line is empty.
+    /// The caller with the turn. `None` if the line is empty.
     turn: Option<Ticket>,
-    /// The deadline of the present step of the caller with the turn: an attempt, a pause, or its lease.
+    /// The deadline for the current step of the turn: an attempt, a pause, or a lease.
     pub(super) deadline: Moment,
     /// The token of the lease of the caller with the turn.
     pub(super) holder: Option<OwnerToken>,
-    /// The waiters, in the order in which they came.
+    /// The waiters, in the order of their arrival.
     pub(super) waiters: BTreeMap<u64, Arc<Notify>>,
-    /// The claim of the last holder, for the caller with the turn.
+    /// The claim that the last holder handed to the caller with the turn.
     pub(super) handed_claim: Option<HandedClaim>,
     pub(super) share: FairShare,
-    /// True if the next attempt goes on with a permit that was released here.
+    /// True if the next attempt continues a streak with a permit released in this process.
     pub(super) is_in_streak: bool,
-    /// The end of a streak in which the next caller waits for a release here.
+    /// The moment until which a streak's next caller waits for a release in this process.
     pub(super) quiet_until: Moment,
-    /// The number of permits that callers have got in this line and hold.
+    /// The number of permits that callers got in this line and still hold.
     pub(super) permits_held: usize,
-    /// The last attempt that the nodes refused since the lock was last acquired here.
+    /// The last attempt that the nodes refused since the last acquisition in this line.
     pub(super) refusal: Option<Arc<RefusedAttempt>>,
-    /// The last waiter that was in line when the nodes refused an attempt.
+    /// The last waiter at the moment when the nodes last refused an attempt.
     last_refused: u64,
-    /// True once the line was removed from the map. No caller stands in a dead line.
+    /// True once the line was removed from the map. Every caller has left a dead line.
     pub(super) is_dead: bool,
 }
 
-/// Tells a caller in line why it gets no turn.
+/// The reason why a caller in line gives up before its turn.
 pub(crate) enum NoTurn {
-    /// A caller of this process has the lock, which is valid until this moment.
+    /// A caller of this process has the lock. Its lease is valid until this moment.
     Held(OwnerToken, Moment),
     /// The nodes refused an attempt of another caller.
     Refused(Arc<RefusedAttempt>),
-    /// The nodes have decided no attempt of the line yet.
+    /// The nodes have yet to decide an attempt of the line.
     Nothing,
     /// The line is full, with this number of waiters.
     Full(usize),
 }
 
 impl LineState {
-    /// Clears an empty line, but for its streak. Returns the rest, to be dropped once the line is unlocked.
+    /// Clears an empty line and keeps its streak. Returns the rest, to be dropped after the line is unlocked.
     pub(super) fn clear(&mut self) -> Self {
         let cleared = Self {
             share: mem::take(&mut self.share),
@@ -164,7 +165,7 @@ impl LineState {
         self.is_empty() && self.share.is_over(now)
     }
 
-    /// Returns what wakes the caller with the turn from a pause.
+    /// Returns the notifier that wakes the caller with the turn from a pause.
     pub(super) fn head(&self) -> Option<Arc<Notify>> {
         self.turn.as_ref().map(|turn| Arc::clone(&turn.woken))
     }
@@ -173,10 +174,10 @@ impl LineState {
         (self.turn, self.deadline, self.holder) = (turn, deadline, None);
     }
 
-    /// Returns the moment of the next look of a waiter.
+    /// Returns the moment of a waiter's next check.
     ///
     /// # Errors
-    /// What is known of the lock, for a waiter that gives up at `gives_up`.
+    /// [`NoTurn`] says what is known of the lock, for a waiter that gives up at `gives_up`.
     pub(super) fn next_look(
         &self,
         gives_up: Option<Moment>,
@@ -198,13 +199,13 @@ impl LineState {
         }
     }
 
-    /// True if no majority of the nodes answered the last attempt of the caller with the turn.
+    /// True if fewer nodes than a majority answered the last attempt of the turn.
     pub(super) fn is_unanswered(&self, now: Moment) -> bool {
         let is_unanswered = |refusal: &Arc<RefusedAttempt>| refusal.is_unanswered(now);
         self.holder.is_none() && self.refusal.as_ref().is_some_and(is_unanswered)
     }
 
-    /// Returns the place of the caller with the turn, whose ticket is `number`, for one attempt.
+    /// Returns the place in line of the caller with the turn, for one attempt. `number` is the caller's ticket.
     pub(super) fn take_place(&mut self, number: u64) -> LinePlace {
         LinePlace {
             was_refused: number <= self.last_refused,
@@ -226,7 +227,7 @@ impl LineState {
         self.turn.as_ref().is_some_and(has_turn) || self.has_refused_waiter()
     }
 
-    /// Records an attempt that the nodes refused. Returns the one before, to be dropped once the line is unlocked.
+    /// Records an attempt that the nodes refused. Returns the previous one, to be dropped after the line is unlocked.
     pub(super) fn record_refusal(
         &mut self,
         refusal: &Arc<RefusedAttempt>,
@@ -235,7 +236,7 @@ impl LineState {
         let is_later = |known: &Arc<RefusedAttempt>| {
             known.window.started > refusal.window.started && known.is_settled(now)
         };
-        // All callers that could ask for it have left, or have the final answer to a later attempt.
+        // Ignore a refusal for which all callers have left, or have the final answer to a later attempt.
         if self.is_empty() || self.refusal.as_ref().is_some_and(is_later) {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Lines order the callers of one process that want the same lock.
 //!
-//! How a lock goes from one caller to the next is in [`handed_claim`](super::handed_claim).
+//! [`handed_claim`](super::handed_claim) describes how a lock goes from one caller to the next.
 #![doc = include_str!("lines.md")]
 
 use std::borrow::Borrow;
@@ -22,14 +22,12 @@ use super::budget::RetryBudget;
 use super::line::{Line, LineKey, LineState, NoTurn, Ticket};
 use super::turn::Turn;
 
-/// With more lines than this, empty lines are looked for and forgotten.
+/// The number of lines above which empty lines are removed from the map.
 pub(super) const MANY_LINES: usize = 1024;
 
-/// Bounds the callers that wait.
+/// Limits on the number of waiting callers.
 pub(crate) struct WaiterLimits {
-    /// The most callers that may wait in one line.
     pub(crate) in_one_line: usize,
-    /// The most callers that may wait in all lines.
     pub(crate) in_all_lines: usize,
 }
 
@@ -39,21 +37,21 @@ pub(crate) struct Lines {
     /// The time for which callers of this process may have a lock one after another.
     handover_time: Duration,
     limits: WaiterLimits,
-    /// The number of callers that wait in all lines.
     waiting: AtomicUsize,
-    /// The number of the last ticket. Each is used once, so a turn that was taken away is told from a later one.
+    /// The number of the last ticket. Each number is used once, which tells a turn that was taken away from a later
+    /// turn.
     last_ticket: AtomicU64,
-    /// Locked before the mutex of a line, if a caller needs both.
+    /// Lock the map before the line, if a caller needs both.
     map: Mutex<LineMap>,
 }
 
 struct LineMap {
     lines: HashSet<LineByKey>,
-    /// With more lines than this, empty ones are looked for.
+    /// The number of lines above which the map is searched for empty ones.
     many: usize,
 }
 
-/// A line that is found by its key, of which there is no copy.
+/// A line in the map, which finds it by the line's own key.
 struct LineByKey(Arc<Line>);
 
 impl Borrow<LineKey> for LineByKey {
@@ -95,8 +93,8 @@ impl Lines {
         }
     }
 
-    /// Returns the deadline of a caller with the turn for a step that begins at `start` and takes `time`. It is later than
-    /// the end of the step, because the caller's future may be polled late.
+    /// Returns the deadline for a step of the caller with the turn. The step begins at `start` and takes `time`. The
+    /// deadline is later than the end of the step, because the caller's future may be polled late.
     pub(super) fn step_deadline(&self, start: Moment, time: Duration) -> Moment {
         let grace = self.context.node_timeout.saturating_mul(4);
         start.saturating_add(time).saturating_add(grace)
@@ -113,8 +111,8 @@ impl Lines {
         line.map_or(0, |line| line.state.lock().waiters.len())
     }
 
-    /// Ends the pause of the caller with the turn, because one of several equal locks was released here. The caller goes
-    /// ahead of other processes while the streak of this one is not spent.
+    /// Ends the pause of the caller with the turn after a permit was released here. The caller goes ahead of other
+    /// processes until the streak of this process is spent.
     pub(crate) fn ask_now(&self, key: &LineKey) {
         let now = self.context.now();
         let Some(line) = self.find(key) else { return };
@@ -128,8 +126,9 @@ impl Lines {
         wake(head);
     }
 
-    /// True if callers that are left in the line of `key` need the mark of a refused one that leaves. If that has not
-    /// asked the nodes itself, the mark belongs to each caller of the line.
+    /// True if other callers in the line of `key` need the mark of a leaving caller on the nodes. They need it if one
+    /// of them was refused too. If the leaving caller has not asked the nodes itself, the mark belongs to each caller
+    /// of the line.
     pub(crate) fn need_mark(&self, key: &LineKey, has_asked: bool) -> bool {
         self.find(key).is_some_and(|line| {
             let line = line.state.lock();
@@ -137,8 +136,9 @@ impl Lines {
         })
     }
 
-    /// Waits in the line of `key` until the turn comes, while `budget` lasts. A caller whose budget is used up
-    /// gets the nodes' last answer to a caller of the line. If there is none yet, it waits as long as that may take.
+    /// Waits in the line of `key` until the turn comes, while `budget` lasts. A caller whose budget is used up gets the
+    /// nodes' last answer to a caller of the line. If the nodes have yet to answer, the caller waits for that answer,
+    /// for two node timeouts at most.
     ///
     /// # Cancellation
     /// Dropping the future leaves the line at once.
@@ -148,7 +148,7 @@ impl Lines {
         budget: &mut RetryBudget<'_>,
     ) -> Result<Turn, NoTurn> {
         let (environment, timeout) = (&self.context.environment, self.context.node_timeout);
-        // `stand` returns `None` once the caller has the turn; until then `turn` is its place in line.
+        // `stand` returns `None` once the caller has the turn. Until then, `turn` is the caller's place in line.
         let mut turn = self.enter(key);
         if self.stand(&mut turn, None)?.is_none() {
             return Ok(turn);
@@ -159,10 +159,10 @@ impl Lines {
             let is_unanswered = turn.line.state.lock().is_unanswered(now);
             let pause = budget.next_pause(environment, is_unanswered);
             gives_up = match (pause, gives_up) {
-                // The caller has budget: still, or again, because the nodes answer again.
+                // The caller has budget left, or has budget again because the nodes answer again.
                 (Some(_), _) => None,
                 (None, None) => {
-                    // Two node timeouts: one for the rest of a break, one for an attempt.
+                    // Wait for two node timeouts: for the rest of a break, and for an attempt.
                     let last = now.saturating_add(timeout.saturating_mul(2));
                     Some(budget.end.map_or(last, |end| end.min(last)))
                 }
@@ -176,7 +176,7 @@ impl Lines {
         }
     }
 
-    /// Draws a ticket for the line of `key`. The first [look](Self::stand) takes the place in line.
+    /// Draws a ticket for the line of `key`. The first call of [`stand`](Self::stand) takes the place in line.
     pub(super) fn enter(self: &Arc<Self>, key: LineKey) -> Turn {
         Turn {
             lines: Arc::clone(self),
@@ -193,7 +193,7 @@ impl Lines {
         map.lines.get(key).map(|line| Arc::clone(&line.0))
     }
 
-    /// Returns the line of `key`. It may be dead by the time that the caller locks it.
+    /// Returns the line of `key`. The line may be dead before the caller locks it.
     fn find_or_add(&self, key: LineKey) -> Arc<Line> {
         let mut map = self.map.lock();
         if let Some(line) = map.lines.get(&key) {
@@ -209,20 +209,20 @@ impl Lines {
         line
     }
 
-    /// Forgets lines that have been empty for a while.
+    /// Removes lines that have been empty for a while.
     fn sweep(&self) {
-        // The clock is read before the mutex is taken: it is foreign code.
+        // Read the clock before the mutex is taken, because the clock is foreign code.
         let now = self.context.now();
         let mut map = self.map.lock();
         map.lines.retain(|line| !line.0.die_if_forgotten(now));
         map.many = MANY_LINES.max(map.lines.len() * 2);
     }
 
-    /// Looks whether the turn of a caller has come. The first look takes the caller's place in line. Returns `None` if the
-    /// turn has come, otherwise the moment of the next look.
+    /// Checks whether the turn of a caller has come. The first check takes the caller's place in line. Returns `None`
+    /// if the turn has come, otherwise the moment of the next check.
     ///
     /// # Errors
-    /// What is known of the lock, for a caller that gives up at `gives_up`.
+    /// [`NoTurn`] says that the line is full, or what is known of the lock if the caller gives up at `gives_up`.
     pub(super) fn stand(
         &self,
         turn: &mut Turn,
@@ -235,26 +235,25 @@ impl Lines {
             if !line.is_dead {
                 break line;
             }
-            // The last caller forgot the line, so others may stand in a new one by now.
+            // The last caller removed this line, so look for the new one in the map.
             drop(line);
             turn.line = self.find_or_add(turn.line.key.clone());
         };
         if line.may_be_forgotten(now) {
-            // The streak is over, so this caller begins a new one.
             line.share.forget();
         }
         let (ticket, mut next) = (&turn.ticket, None);
         if line.is_empty() {
             line.give(Some(ticket.clone()), deadline);
         } else if !line.has(ticket.number) {
-            // A waiter that lost an unused turn keeps its old place.
+            // A waiter that lost its turn before using it keeps its old place.
             if !line.waiters.contains_key(&ticket.number) {
                 self.reserve(line.waiters.len())?;
                 let woken = Arc::clone(&ticket.woken);
                 line.waiters.insert(ticket.number, woken);
             }
             if line.deadline <= now {
-                // A later waiter passes the turn on, because the first one may not be polled either.
+                // Any waiter passes an overdue turn on. The future of the first waiter may be unpolled too.
                 next = self.pass(&mut line, deadline);
             }
         }
@@ -268,10 +267,10 @@ impl Lines {
         looked
     }
 
-    /// Counts one more waiter, for a line in which `standing` callers wait.
+    /// Counts one more waiter, in a line that already has `standing` waiters.
     ///
     /// # Errors
-    /// [`NoTurn::Full`] if no more callers may wait.
+    /// [`NoTurn::Full`] if one of the limits on waiters is reached.
     fn reserve(&self, standing: usize) -> Result<(), NoTurn> {
         let may_wait = |waiting: usize| {
             standing < self.limits.in_one_line && waiting < self.limits.in_all_lines
@@ -281,7 +280,7 @@ impl Lines {
         counted.map_or(Err(NoTurn::Full(standing)), |_| Ok(()))
     }
 
-    /// Gives the turn to the first waiter. Returns what wakes it.
+    /// Gives the turn to the first waiter. Returns the notifier that wakes this waiter.
     fn pass(&self, line: &mut LineState, deadline: Moment) -> Option<Arc<Notify>> {
         let first = line.waiters.pop_first();
         let first = first.map(|(number, woken)| {
@@ -292,12 +291,13 @@ impl Lines {
         line.head()
     }
 
-    /// Takes a caller out of its line. If it has the turn, the turn goes to the first waiter. If no caller waits, the claim
-    /// that was handed to the next caller is released, and the line is forgotten: now, or later by `sweep`.
+    /// Removes a caller from its line. If the caller has the turn, the turn goes to the first waiter. If the line is
+    /// then empty, releases the claim that was handed to the next caller, and forgets the line: now, or later in
+    /// `sweep`.
     pub(super) fn leave(&self, turn: &Turn) {
         let (number, now) = (turn.ticket.number, self.context.now());
         let deadline = self.step_deadline(now, self.context.node_timeout);
-        // Dropped once the mutexes are unlocked, because it may be the last reference to a node.
+        // Drop the rest of the line after the mutexes are unlocked. It may have the last reference to a node.
         let _remains;
         let (next, may_be_forgotten) = {
             let mut line = turn.line.state.lock();
@@ -317,7 +317,7 @@ impl Lines {
         }
     }
 
-    /// Forgets an empty line, unless a caller has come meanwhile. So a lock never has two lines.
+    /// Removes a line from the map if it is still empty. So a lock has one line at any time.
     pub(super) fn forget(&self, line: &Line, now: Moment) {
         let mut map = self.map.lock();
         if line.die_if_forgotten(now) {
@@ -325,7 +325,7 @@ impl Lines {
         }
     }
 
-    /// Returns the number of lines, those included that are empty and not forgotten.
+    /// Returns the number of lines, including empty lines that are still in the map.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         self.map.lock().lines.len()
@@ -338,7 +338,7 @@ impl Lines {
     }
 }
 
-/// Wakes a caller. A waker is foreign code, so the caller of this function holds no mutex.
+/// Wakes the task of a caller. Unlock all mutexes before, because a waker is foreign code.
 fn wake(woken: Option<Arc<Notify>>) {
     if let Some(woken) = woken {
         caught("a waker", || woken.notify_one());

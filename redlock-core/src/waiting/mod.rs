@@ -1,11 +1,10 @@
-//! The callers of one process that want the same lock. [`QuorumWatch`] tells an observer that a lock has become
-//! free or has changed hands.
+//! Lines of callers in one process that want the same lock. [`QuorumWatch`] reports to an observer that a lock has
+//! become free or has changed hands.
 //!
-//! Callers of one [`Client`](crate::Client) that want the same lock wait in one line, first come, first
-//! served. Only the first of them asks the nodes. A lock goes from one of them to the next without a
-//! break in which another process could take it, which is faster. After
-//! [a while](crate::Settings::handover_time) the lock is
-//! released for other processes, and the next caller of this process asks for it a moment later.
+//! Callers of one [`Client`](crate::Client) that want the same lock wait in one line, first come, first served. Only
+//! the first of them asks the nodes. The lock goes from one of them to the next without a break in which another
+//! process could take it, which is faster. After [the handover time](crate::Settings::handover_time), the lock is
+//! released for other processes. The next caller of this process asks for it a moment later.
 
 pub(crate) mod budget;
 pub(crate) mod fair_share;

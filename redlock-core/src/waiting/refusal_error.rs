@@ -1,4 +1,4 @@
-//! The errors of callers whose wait is over.
+//! Errors of callers whose wait is over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,11 @@ use super::NoTurn;
 use super::budget::RetryBudget;
 use super::refused_attempt::{GrantDefect, RefusedAttempt, SoughtLock};
 
-/// Returns the error for a caller whose last attempt is `refusal`. Waits until the nodes that granted the
-/// attempt have undone it, and asks one of the refusing nodes for the holder's remaining time. It
-/// waits for votes until the attempt's timeout has passed, and for the other answers as long again.
-/// It never waits beyond the caller's own limit.
+/// Returns the error for a caller whose last attempt is `refusal`. Waits until the nodes that granted the attempt have
+/// undone it, and asks one of the refusing nodes for the holder's remaining time. The wait for votes lasts until the
+/// attempt's timeout, and the wait for the other answers as long again. Both waits end at the caller's own limit.
 ///
-/// If this future is dropped, only the error is lost.
+/// Dropping the future loses only the error.
 pub(crate) async fn refusal_error(
     refusal: &RefusedAttempt,
     budget: &RetryBudget<'_>,
@@ -29,7 +28,7 @@ pub(crate) async fn refusal_error(
     let clock = refusal.lock.context.clock();
     let bounded = |until: Moment| budget.end.map_or(until, |end| until.min(end));
 
-    // An attempt is decided once it is lost. The reason may need another vote.
+    // The attempt was decided as soon as it was lost. The reason may need another vote.
     refusal.votes.set_goal(Goal::Contention);
     let votes_end = bounded(refusal.window.end());
     before(clock, votes_end, refusal.votes.decided()).await;
@@ -38,7 +37,7 @@ pub(crate) async fn refusal_error(
     let inspection = inspect(refusal);
     let undone = async {
         if let Some(round) = &refusal.release {
-            // Only nodes that granted: nodes that hang would take the whole timeout.
+            // Wait only for nodes that granted the lock. Nodes that hang would take the whole timeout.
             round.set_goal(Goal::Seats(refusal.votes.seats().granted));
             round.decided().await;
         }
@@ -48,19 +47,19 @@ pub(crate) async fn refusal_error(
     };
     let until = now.saturating_add(refusal.window.timeout);
     before(clock, bounded(until), undone).await;
-    // Callers in line may keep the votes. This caller waits for them no longer.
+    // Stop waiting for votes. Other callers in line may keep the votes.
     refusal.votes.forget_caller();
 
     let inspected = inspection.and_then(|round| round.answers().pop().flatten());
     error_by_votes(refusal, inspected, elapsed, budget)
 }
 
-/// Asks a refusing node for the holder's remaining time. The question follows the release on the
-/// connection, so the answer costs no round trip of its own.
+/// Asks a refusing node for the holder's remaining time. The question follows the release on the connection, so the
+/// answer costs no round trip of its own.
 fn inspect(refusal: &RefusedAttempt) -> Option<Arc<Round>> {
     let (nodes, protocol) = (&refusal.lock.nodes, &refusal.lock.protocol);
     if protocol.permits().is_some() {
-        // The refusals have told the time.
+        // The refusals of permits already contain the remaining time.
         return None;
     }
     let answers = refusal.votes.answers();
@@ -71,8 +70,8 @@ fn inspect(refusal: &RefusedAttempt) -> Option<Arc<Round>> {
     Some(round)
 }
 
-/// Returns the error by the votes so far, for a caller that gives up now. The attempt took `elapsed`. `inspected` is the
-/// answer of the node that was asked for the holder's time.
+/// Returns the error for a caller that gives up now, by the votes so far. The attempt took `elapsed`. `inspected` is
+/// the answer of the node that was asked for the holder's remaining time.
 fn error_by_votes(
     refusal: &RefusedAttempt,
     inspected: Option<Vote>,
@@ -100,7 +99,7 @@ fn error_by_votes(
     let timeout = refusal.window.timeout;
     let too_late = match refusal.defect {
         Some(GrantDefect::TooLate(too_late)) => Some(too_late),
-        // The votes of a majority may have arrived after the attempt's end.
+        // A majority may have granted the lock after the attempt's end.
         _ => tally.is_won().then_some(TooLate::Timeout(timeout)),
     };
     let names = nodes.iter().map(|node| node.name());
@@ -113,7 +112,7 @@ fn error_by_votes(
     })
 }
 
-/// Returns what the refusing nodes named: a holder, if a node names one, otherwise who goes first.
+/// Returns the error by the refusing nodes. It names a holder if a node named one, and otherwise who goes first.
 fn contended(
     refusal: &RefusedAttempt,
     votes: &[Option<Vote>],
@@ -123,7 +122,8 @@ fn contended(
     let holdings = votes.iter().flatten().filter_map(Vote::holding);
     let first = holdings.min_by_key(|holding| holding.obstacle.is_advice());
     let mut holding = first?.clone();
-    // A refusal says more than `inspected` if others go first, or if the key is no string.
+    // Use `inspected` only if the refusal says less. A refusal says more if others go first, or if the key has another
+    // type than a string.
     if holding.remaining == Remaining::Unknown
         && !holding.obstacle.is_advice()
         && let Some(Vote::Held(inspected)) = inspected
@@ -169,7 +169,7 @@ pub(crate) fn waiter_error(
             ..Contended::by(Holding::default())
         }),
         NoTurn::Nothing => {
-            // No node is at fault.
+            // Blame no node, because the nodes have yet to answer.
             let names = lock.nodes.iter().map(|node| node.name());
             let none = vec![None; lock.nodes.len()];
             let reports = NodeReport::of_round(names, none, 0, Duration::ZERO, Duration::MAX);

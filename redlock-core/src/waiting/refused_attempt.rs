@@ -1,4 +1,4 @@
-//! A refused attempt, and what its votes say so far.
+//! Refused attempts, and what their votes say so far.
 
 use std::sync::Arc;
 
@@ -20,37 +20,37 @@ use super::rivals::majority_owner;
 /// The answers of the nodes, by seat.
 pub(crate) type VotesBySeat = Vec<Option<Vote>>;
 
-/// The lock that a caller asks for, and the nodes that are asked.
+/// The lock that a caller seeks, and the nodes that decide on it.
 #[derive(Clone)]
 pub(crate) struct SoughtLock {
     pub(crate) context: Arc<Context>,
     pub(crate) nodes: NodeSet,
     pub(crate) protocol: Arc<dyn LockProtocol>,
-    /// The names that the caller wants, as the request has them.
+    /// The names that the caller wants, as in the request.
     pub(crate) resource: Resource,
 }
 
-/// A failed attempt, whose release has been sent, or a break in which another process came. The callers in
-/// line share it.
+/// A failed attempt, or a break in which another process came. The release of a failed attempt has been sent. The
+/// callers in line share the refused attempt.
 ///
-/// An attempt is decided as soon as it cannot win. With one of three nodes down, that is at the first
-/// vote "held", and a majority has said "held" only with the second. So the error is made of the votes
-/// that are there when a caller gives up, and not of those that decided the attempt.
+/// An attempt is decided as soon as it can no longer win. With one of three nodes down, the first vote "held" decides
+/// the attempt, but only the second one shows that a majority said "held". So the error depends on the votes that have
+/// arrived when a caller gives up, and not on the votes that decided the attempt.
 pub(crate) struct RefusedAttempt {
     pub(crate) lock: SoughtLock,
     pub(crate) votes: Arc<Round>,
     pub(crate) window: Window,
-    /// The release of the attempt. A break has none.
+    /// The release of the attempt. `None` for a break.
     pub(crate) release: Option<Arc<Round>>,
     pub(crate) defect: Option<GrantDefect>,
 }
 
-/// The reason why an attempt that a majority granted was refused. Further votes change nothing.
+/// The reason why an attempt failed although a majority granted it. Further votes leave the reason as it is.
 #[derive(Clone)]
 pub(crate) enum GrantDefect {
     /// The grants left too little validity.
     TooLate(TooLate),
-    /// The nodes did not agree on one fencing token. The last answer of each node tells why.
+    /// The nodes failed to agree on one fencing token. The last answer of each node gives the reason.
     Disagreement(VotesBySeat),
 }
 
@@ -60,21 +60,21 @@ impl RefusedAttempt {
         self.defect.is_none() && self.votes.tally().is_contended()
     }
 
-    /// Returns the process that a majority names as the holder.
+    /// Returns the process that a majority of the nodes names as the holder.
     pub(super) fn holder(&self) -> Option<OwnerId> {
         let answers = self.votes.answers();
         let value = |vote: &'_ Option<Vote>| vote.as_ref()?.holding()?.value.clone();
         majority_owner(answers.iter().map(|vote| OwnerId::of_token(&value(vote)?)))
     }
 
-    /// True if fewer nodes than a majority will have answered by the attempt's end.
+    /// True if fewer nodes than a majority will have answered when the attempt ends.
     pub(crate) fn is_unanswered(&self, now: Moment) -> bool {
         let tally = self.votes.tally();
         let is_over = now >= self.window.end() && !tally.has_majority_answered();
         self.defect.is_none() && (tally.is_unanswered() || is_over)
     }
 
-    /// True if the error is final: a majority has answered, or none will have by the attempt's end.
+    /// True if later votes cannot change the error.
     pub(super) fn is_settled(&self, now: Moment) -> bool {
         let tally = self.votes.tally();
         self.defect.is_some()
@@ -89,23 +89,24 @@ impl RefusedAttempt {
         self.lock.protocol.most_rival_votes(&self.votes.answers())
     }
 
-    /// True if the votes name different holders and no holder is known to have a majority. If all votes
-    /// name one holder, the lock is held, however few nodes voted.
+    /// True if the votes name several holders, each with less than a majority so far. If all votes name one holder, the
+    /// lock counts as held, however few nodes voted.
     pub(crate) fn is_divided(&self) -> bool {
         let most = self.most_against();
         let voted = seats_in(self.votes.seats().voted);
         most < voted && most < majority(self.lock.nodes.len())
     }
 
-    /// True if a node says that others go first, although no holder there excludes us.
+    /// True if a node refused only because others go first. No holder at that node excludes the caller.
     pub(crate) fn is_behind_others(&self) -> bool {
         let answers = self.votes.answers();
         let mut holdings = answers.iter().flatten().filter_map(Vote::holding);
         holdings.any(|holding| holding.obstacle.is_advice())
     }
 
-    /// Watches for the end of another client's lock, or of any one of several. All nodes that have not failed are
-    /// asked, also nodes whose votes are missing: if one of them fails later, the others suffice.
+    /// Returns watches for the end of another client's lock, one for each permit of several. The watches ask all nodes
+    /// that have not failed, including nodes whose votes are missing. If one of these nodes fails later, the others
+    /// suffice.
     pub(crate) fn watches(&self) -> Vec<QuorumWatch> {
         let tally = self.votes.tally();
         let may_vote = tally.configured - tally.failed;
@@ -119,8 +120,8 @@ impl RefusedAttempt {
         lock.protocol.watched_keys().iter().map(watch).collect()
     }
 
-    /// True if several clients split the votes, so that none can have won. Waits for
-    /// the votes that this needs, within the attempt's timeout.
+    /// True if several clients split the votes, so that all of them failed. Waits for the votes that this needs, within
+    /// the attempt's timeout.
     pub(crate) async fn is_split(&self) -> bool {
         let needed = majority(self.lock.nodes.len());
         if self.most_against() >= needed {
@@ -129,7 +130,7 @@ impl RefusedAttempt {
         self.votes.set_goal(Goal::All);
         let clock = self.lock.context.clock();
         before(clock, self.window.end(), self.votes.decided()).await;
-        // A node that did not answer may have granted the lock to any client.
+        // Count a missing vote as a possible grant to any client.
         let tally = self.votes.tally();
         let unknown = tally.pending() + tally.failed;
         tally.is_contended() && self.most_against() + unknown < needed

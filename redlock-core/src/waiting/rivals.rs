@@ -1,21 +1,21 @@
-//! The other processes that want a lock, in the order in which they were served.
+//! Rivals: the other processes that want a lock, ordered by when they were served.
 
 use crate::model::token::OwnerId;
 use crate::quorum::majority;
 
-/// The most rivals that are remembered.
+/// The largest number of rivals that a process remembers.
 const MOST_RIVALS: usize = 8;
-/// The number of times for which a rival is let go first in vain. Then it is forgotten, because it may be gone.
+/// The number of times that a process lets a rival go first in vain. It then forgets the rival, which may be gone.
 const PATIENCE: u8 = 4;
 
-/// The other processes that were seen with a lock. The process that was served longest ago asks first.
+/// The other processes that were seen with the lock. The process that was served longest ago asks first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rivals {
-    /// The rivals, the one that was served longest ago first.
+    /// The rivals, ordered by the time at which they were last served.
     order: Vec<OwnerId>,
-    /// The number of rivals at the beginning that were served before this process was.
+    /// The number of rivals at the start of `order` that were served before this process.
     ahead: usize,
-    /// The number of times for which this process has let the first rival go first since that was served.
+    /// The number of times that the first rival went first since it was served.
     deferrals: u8,
 }
 
@@ -35,7 +35,7 @@ impl Rivals {
         self.ahead = self.order.len();
     }
 
-    /// Returns the number of rivals that go first, now that the lock is free.
+    /// Returns the number of rivals that go first now that the lock is free.
     pub(super) fn defer(&mut self) -> usize {
         if self.ahead > 0 && self.deferrals == PATIENCE {
             self.forget(0);
@@ -71,7 +71,7 @@ mod tests {
         OwnerId::of(&format!("web-7/{pid}"))
     }
 
-    /// The rivals of a process that was served after the rivals 1 and 2, and before 3.
+    /// Returns the rivals of a process served after rivals 1 and 2, and before 3.
     fn some() -> Rivals {
         let mut rivals = Rivals::default();
         rivals.record_served(rival(1));

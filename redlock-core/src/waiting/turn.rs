@@ -1,4 +1,4 @@
-//! The turn of a caller, from when it may talk to the nodes until its lease is over.
+//! Turns: each lets one caller of a line ask the nodes, until its lease ends.
 
 use std::future::{Future, pending};
 use std::mem;
@@ -19,27 +19,27 @@ use super::lines::Lines;
 use super::quorum_watch::QuorumWatch;
 use super::refused_attempt::RefusedAttempt;
 
-/// The longest pause, whatever the request says, because nodes may fail to tell the caller of a release.
-const LONGEST_UNTOLD_PAUSE: Duration = Duration::from_secs(2);
+/// The longest pause, because nodes may fail to report a release. It limits every request.
+const LONGEST_TURN_PAUSE: Duration = Duration::from_secs(2);
 
-/// A caller's place in a line, and then its right to talk to the nodes for the line. Dropping it leaves the line, and
-/// passes the turn on.
+/// A caller's place in a line, and then its right to ask the nodes. Dropping the turn leaves the line and passes the
+/// turn on.
 pub(crate) struct Turn {
     pub(super) lines: Arc<Lines>,
     pub(super) line: Arc<Line>,
     pub(super) ticket: Ticket,
 }
 
-/// The outcome of the claim of a lease that is over.
+/// The outcome of ending a lease: what became of its claim.
 pub(crate) enum ClaimOutcome {
     /// The release was sent.
     Released(Arc<Round>),
-    /// The next caller in line got it.
+    /// The next caller in line got the claim.
     HandedOver,
 }
 
 impl Turn {
-    /// Changes the line. `None` if the turn was taken away.
+    /// Changes the state of the line. Returns `None` if the turn was taken away.
     fn change<T>(&self, change: impl FnOnce(&mut LineState) -> T) -> Option<T> {
         let mut line = self.line.state.lock();
         line.has(self.ticket.number).then(|| change(&mut line))
@@ -50,13 +50,13 @@ impl Turn {
         self.change(|line| line.handed_claim.take()).flatten()
     }
 
-    /// Returns the number of questions of the break that is due.
+    /// Returns the number of questions in the break that is due.
     pub(crate) fn questions_due(&self) -> u32 {
         self.change(|line| line.share.questions_due).unwrap_or(0)
     }
 
-    /// Records that a break lasts for `timeout` at most, and how many questions are due in it. Called before each question,
-    /// so that whoever gets the turn meanwhile asks only the rest.
+    /// Records that a break has `questions` left and lasts for `timeout` at most. Called before each question, so that
+    /// a caller that takes the turn over asks only the questions that are left.
     pub(crate) fn set_questions_due(&self, questions: u32, timeout: Duration) {
         let now = self.lines.context.now();
         let deadline = self.lines.step_deadline(now, timeout);
@@ -68,7 +68,7 @@ impl Turn {
 
     /// Records that an attempt begins `now`. Returns the caller's place in line, or `None` if the turn was taken away.
     pub(crate) fn start_attempt(&self, now: Moment) -> Option<LinePlace> {
-        // Uses up an earlier wake-up, so that it does not cut the next pause short.
+        // Use up an earlier wake-up, which would cut the next pause short.
         pin!(self.ticket.woken.notified()).enable();
         let timeout = self.lines.context.node_timeout;
         let deadline = self.lines.step_deadline(now, timeout);
@@ -78,10 +78,10 @@ impl Turn {
         })
     }
 
-    /// Records that the nodes refused an attempt, for the callers that want their answer. Records the refusal also if this
-    /// caller no longer has the turn: the new one may have no answer yet.
+    /// Shares a refused attempt with the callers in line that want the nodes' answer. Records the refusal even after
+    /// the turn was lost, because the new caller with the turn may have no answer yet.
     pub(crate) fn record_refusal(&self, refusal: &Arc<RefusedAttempt>) {
-        // All of several permits may be held here.
+        // Callers of this process may hold all permits, so only other refusals prove another process.
         let is_held = refusal.is_held() && refusal.lock.protocol.permits().is_none();
         let (holder, now) = (refusal.holder(), self.lines.context.now());
         let mut line = self.line.state.lock();
@@ -94,7 +94,7 @@ impl Turn {
         drop(replaced);
     }
 
-    /// Records which other processes have had the lock since the last call, by what `watch` was told.
+    /// Records the holders since the last call, by the reports to `watch`.
     pub(crate) fn record_seen(&self, watch: &QuorumWatch) {
         let holders = watch.take_holders();
         self.change(|line| self.record_rivals(line, holders));
@@ -106,8 +106,8 @@ impl Turn {
         rivals.for_each(|rival| line.share.rivals.record_served(rival));
     }
 
-    /// Completes once `watch` says that the lock is free, and the processes that were served longer ago had time to
-    /// ask for it.
+    /// Completes when the lock is free and the processes served longer ago had time to ask. `watch` reports that the
+    /// lock is free.
     pub(crate) async fn until_first(&self, watch: &QuorumWatch) {
         let environment = &self.lines.context.environment;
         loop {
@@ -122,8 +122,8 @@ impl Turn {
         }
     }
 
-    /// Waits while the streak of this process may go on with the permit that it took last, until `last_attempt` at the
-    /// latest. The nodes would refuse an attempt, because they refused the one that began the streak.
+    /// Waits in a streak for a release in this process, until `last_attempt` at the latest. The nodes would refuse an
+    /// attempt now, because they refused the attempt that began the streak.
     pub(crate) async fn until_streak_goes_on(&self, last_attempt: Option<Moment>) {
         let until = self.change(|line| mem::take(&mut line.quiet_until));
         let until = last_attempt.map_or(until, |last| until.min(Some(last)));
@@ -132,15 +132,15 @@ impl Turn {
         }
     }
 
-    /// Pauses until `until`, until `free` completes, or until an equal lock was released here. "Long pauses" in the
-    /// documentation of the lines says why a pause may end earlier.
+    /// Pauses until `until`, until `free` completes, or until a permit was released in this process. "Long pauses" in
+    /// the documentation of the lines says why a pause may end earlier.
     pub(crate) async fn pause(&self, until: Moment, free: impl Future<Output = ()>) {
         let environment = &self.lines.context.environment;
-        let longest = environment.jittered(LONGEST_UNTOLD_PAUSE);
+        let longest = environment.jittered(LONGEST_TURN_PAUSE);
         let until = until.min(environment.now().saturating_add(longest));
         let deadline = self.lines.step_deadline(until, Duration::ZERO);
         if self.change(|line| line.deadline = deadline).is_none() {
-            // Another caller has the turn by now.
+            // The turn was taken away, so another caller has it now.
             return;
         }
         let woken = async {
@@ -153,8 +153,8 @@ impl Turn {
         before(&*environment.clock, until, woken).await;
     }
 
-    /// Returns the time that the nodes took to grant the lock. It is bounded, because a future that is polled late looks
-    /// like slow nodes.
+    /// Returns the time that the nodes took to grant the lock. The time is at most the node timeout, because a future
+    /// that is polled late looks like slow nodes.
     fn grant_time(&self, validity: &Validity) -> Duration {
         let took = validity.granted_at.saturating_since(validity.attempt_began);
         took.min(self.lines.context.node_timeout)
@@ -173,7 +173,7 @@ impl Turn {
         self
     }
 
-    /// Records that the lock was acquired with this validity, and passes the turn on. A streak begins, unless the
+    /// Records that the lock was acquired with this validity, and passes the turn on. A new streak begins unless the
     /// attempt `is_in_streak`.
     pub(crate) fn pass_on(self, validity: &Validity, is_in_streak: bool) {
         let took = self.grant_time(validity);
@@ -191,14 +191,14 @@ impl Turn {
         drop(forgotten);
     }
 
-    /// Records that the lease is valid until `until` now.
+    /// Records that the lease is now valid until `until`.
     pub(crate) fn prolong(&self, until: Moment) {
         self.change(|line| line.deadline = until);
     }
 
-    /// Ends the turn with its lease, which was not lost. If it `hands_over`, the next caller in line gets the claim,
-    /// unless other processes must have their chance now. Otherwise the claim is released, and the next caller of
-    /// this process lets others go first.
+    /// Ends the turn together with a lease that was not lost. If the lease `hands_over`, the next caller in line gets
+    /// the claim, unless other processes must have their chance now. Otherwise the claim is released, and the next
+    /// caller of this process lets others go first.
     pub(crate) fn end(self, claim: HandedClaim, hands_over: bool) -> Option<ClaimOutcome> {
         let now = self.lines.context.now();
         let mut claim = Some(claim);
@@ -212,7 +212,8 @@ impl Turn {
         });
         match claim {
             None => Some(ClaimOutcome::HandedOver),
-            // Sent before the turn is dropped, because the next caller's calls come after it on each connection.
+            // Send the release before the turn is dropped. The next caller's calls then follow the release on each
+            // connection.
             Some(claim) => claim.release().map(ClaimOutcome::Released),
         }
     }

@@ -1,4 +1,4 @@
-//! Tells a waiting caller that a lock has become free, and an observer that it may have changed.
+//! Quorum watches: they report that a lock has become free, or may have changed.
 
 use std::future::{Future as _, pending, poll_fn};
 use std::mem;
@@ -21,16 +21,15 @@ use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
 use crate::waiting::rivals::majority_owner;
 
-/// If two reports of a node name ends of its keys that are this close, and no other value, the keys did not change in
-/// between.
+/// The tolerance for equal ends of keys. The keys stayed the same if two reports of a node have ends within it and
+/// equal values.
 const END_TOLERANCE: Duration = Duration::from_millis(2);
 
-/// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
+/// The reports of the nodes about the keys. Each node writes at its own seat, and one caller waits for the reports.
 struct Reports {
     keys: Resource,
     clock: Arc<dyn Clock>,
-    /// The attempt that was refused. Only seats that have voted in it count: nothing says that another
-    /// seat could vote in the next attempt.
+    /// The refused attempt. Only its voters count, because other seats may fail to vote again.
     refusal: Option<Arc<Round>>,
     state: Mutex<WatchState>,
 }
@@ -38,17 +37,17 @@ struct Reports {
 struct WatchState {
     /// True while the caller waits.
     is_wanted: bool,
-    /// The moment from which each seat holds no key; `None` if it is not known.
+    /// The moment from which the keys are free at each seat; `None` if unknown.
     free_from: Box<[Option<Moment>]>,
-    /// The values of the keys at each seat, as far as they are known.
+    /// The values of the keys at each seat; `None` if unknown.
     values: Box<[Option<HeldValue>]>,
-    /// The processes that a majority of the seats named since they were last taken, the latest at the end.
+    /// The holders that a majority of the seats named since the last call of `take_holders`. The latest is at the end.
     holders: Vec<OwnerId>,
-    /// The seats whose last report says how the keys are.
+    /// The seats whose last report gives the state of the keys.
     seeing: u64,
     /// The seats whose last report says that a key is held.
     held: u64,
-    /// The seats that have reported anything, also that they cannot tell.
+    /// The seats that have sent any report, even that the state is unknown.
     told: u64,
     /// The seats that have reported since [`QuorumWatch::until_reported`] last completed.
     reported: u64,
@@ -58,8 +57,8 @@ struct WatchState {
 }
 
 impl WatchState {
-    /// Returns the moment from which a majority of all nodes holds no key, as far as is known of the seats
-    /// that count.
+    /// Returns the moment from which the keys are free on a majority of all nodes. Only reports of the seats `counted`
+    /// count.
     fn due(&self, counted: u64) -> Option<Moment> {
         let seats = self.free_from.iter().enumerate();
         let counted = seats.filter(|(seat, _)| counted & bit(*seat) != 0);
@@ -68,7 +67,7 @@ impl WatchState {
         moments.get(majority(self.free_from.len()) - 1).copied()
     }
 
-    /// True if no majority of the nodes says that the keys are held, and none says that they are free.
+    /// True if the reports leave open whether a majority is held or free.
     fn is_unsure(&self, counted: u64) -> bool {
         let free = self.seeing & !self.held & counted;
         !self.is_enough(self.held & counted) && !self.is_enough(free)
@@ -123,8 +122,8 @@ impl ReportSink for Reports {
             KeyReport::Free => Some(now),
             KeyReport::Held(Remaining::Expires(left)) => Some(now.saturating_add(left)),
             KeyReport::Held(_) => None,
-            // A key that exists expires when its remaining time has passed, unless a holder extends it;
-            // waking up then costs one attempt. A key that was gone may exist again.
+            // Keep an expiry that lies ahead. The key expires then unless its holder extends it, and a vain wake-up
+            // costs one attempt. Forget that a key was gone, because it may exist again.
             KeyReport::Unknown => known.filter(|from| *from > now),
         };
         let is_other_end = before.zip(*known).is_some_and(|(one, other)| {
@@ -145,11 +144,11 @@ impl Reports {
         refusal.map_or(u64::MAX, |refusal| refusal.seats().voted)
     }
 
-    /// Completes when `is_ready`, which is asked again after each report.
+    /// Completes when `is_ready` returns true. Checks again after each report.
     async fn until(&self, mut is_ready: impl FnMut(&mut WatchState) -> bool) {
         poll_fn(|context| {
             let waker = context.waker().clone();
-            // The old waker is dropped outside of the lock: it may be the last reference to its task.
+            // Drop the old waker after the mutex is unlocked. It may be the last reference to its task.
             let mut _replaced = None;
             let mut state = self.state.lock();
             if is_ready(&mut state) {
@@ -161,12 +160,12 @@ impl Reports {
         .await;
     }
 
-    /// Completes when a seat votes that is not one of `counted`.
+    /// Completes when a seat outside of `counted` votes.
     async fn other_vote(&self, counted: u64) {
         match &self.refusal {
             Some(refusal) if refusal.tally().pending() > 0 => {
                 let decided = poll_fn(|context| {
-                    // Other watches of the same caller replace the goal.
+                    // Set the goal at each poll, because other watches of the same caller replace it.
                     refusal.set_goal(Goal::OtherThan(counted));
                     pin!(refusal.decided()).poll(context)
                 });
@@ -177,24 +176,24 @@ impl Reports {
     }
 }
 
-/// Watches keys on some of the nodes, for changes by any holder: an acquisition, an extension, a release or an expiry.
+/// Watches keys for changes by any holder: an acquisition, an extension, a release or an expiry.
 ///
-/// A majority decides and not the first node: a message reaches the nodes one after another, and an
-/// attempt or a question in between would find no majority.
+/// A watch waits for a majority, because a holder's message reaches the nodes one after another. After the first report
+/// alone, an attempt or a question would find no majority yet.
 ///
-/// Nothing may rely on it: a node that tracks no keys tells nothing.
+/// Treat a watch as a hint: a node that is unable to track keys sends no reports.
 pub struct QuorumWatch {
     reports: Arc<Reports>,
 }
 
 impl QuorumWatch {
-    /// Watches `keys`, which have their prefix, on all nodes.
+    /// Watches `keys` on all nodes. The keys include their prefix.
     pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource) -> Self {
         Self::after_attempt(clock, nodes, keys, None)
     }
 
-    /// Watches the seats that have not failed in a refused attempt, if there was one. A node whose answer is missing
-    /// counts from its vote on.
+    /// Watches all seats except those that failed in a refused attempt. A seat whose vote is missing counts from its
+    /// vote on.
     pub(crate) fn after_attempt(
         clock: &Arc<dyn Clock>,
         nodes: &NodeSet,
@@ -228,12 +227,12 @@ impl QuorumWatch {
         Self { reports }
     }
 
-    /// Completes when a majority of the configured nodes holds no key of the lock: the nodes said so,
-    /// or the remaining time that they last told has passed on our clock. It never completes if too
-    /// few nodes can tell. For one caller at a time.
+    /// Completes when a majority of the configured nodes is free of the lock's keys. A node counts if it reported the
+    /// keys free, or if the remaining time in its last report has passed on our clock. The future never completes if
+    /// too few nodes can report. Only one caller at a time may wait.
     ///
     /// # Cancellation
-    /// Dropping the future has no effect. The watch lasts until it is dropped itself.
+    /// Dropping the future has no effect. The watch itself lasts until it is dropped.
     pub async fn until_free(&self) {
         let reports = &*self.reports;
         loop {
@@ -256,7 +255,7 @@ impl QuorumWatch {
         }
     }
 
-    /// Completes when a majority of the nodes has told of the keys, and fewer nodes than a majority are free of them.
+    /// Completes when a majority has reported the keys, and fewer than a majority report them free.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -278,23 +277,24 @@ impl QuorumWatch {
         }
     }
 
-    /// True if the reports so far say that [`until_free`](Self::until_free) completes now.
+    /// True if [`until_free`](Self::until_free) would complete now, by the reports so far.
     pub(crate) fn is_free(&self) -> bool {
         let counted = self.reports.counted();
         let due = self.reports.state.lock().due(counted);
         due.is_some_and(|due| due <= self.reports.clock.now())
     }
 
-    /// Takes the processes that had the keys since the last call, the latest at the end.
+    /// Takes the processes that held the keys since the last call. The latest is at the end.
     pub(crate) fn take_holders(&self) -> Vec<OwnerId> {
         mem::take(&mut self.reports.state.lock().holders)
     }
 
-    /// Completes when a majority of the nodes has reported on the keys since it completed last; the first time, when
-    /// they have said how the keys are. It never completes if too few nodes can tell. For one caller at a time.
+    /// Completes when a majority of the nodes has reported the state of the keys. Later calls complete when a majority
+    /// has reported since the last completion. The future never completes if too few nodes can report. Only one caller
+    /// at a time may wait.
     ///
     /// # Cancellation
-    /// Dropping the future has no effect: no report is lost.
+    /// Dropping the future has no effect, because the watch keeps all reports.
     pub async fn until_reported(&self) {
         let is_changed = |state: &mut WatchState| {
             let is_changed = state.is_enough(state.reported);
@@ -306,8 +306,8 @@ impl QuorumWatch {
         self.reports.until(is_changed).await;
     }
 
-    /// Completes when the keys have changed on a majority of the nodes since these nodes' first reports. The refused
-    /// attempt of the caller itself has changed the keys of fewer nodes.
+    /// Completes when a majority has reported a change of the keys since its first reports. The caller's own refused
+    /// attempt has changed the keys on fewer nodes.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -316,7 +316,7 @@ impl QuorumWatch {
         self.reports.until(is_moved).await;
     }
 
-    /// Completes when no majority of the nodes says that the keys are held, and none says that they are free.
+    /// Completes when the reports leave open whether a majority is held or free.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -325,7 +325,8 @@ impl QuorumWatch {
         self.reports.until(|state| state.is_unsure(counted)).await;
     }
 
-    /// Completes when a majority of the nodes has reported, and the reports are of no use to a caller.
+    /// Completes when the reports of a majority are useless to a waiting caller. They leave open whether a majority is
+    /// held or free.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -336,8 +337,8 @@ impl QuorumWatch {
         self.until_unsure().await;
     }
 
-    /// True if fewer nodes than a majority would tell of a change now. A node that once refused to
-    /// tell never tells this watch: a new watch asks it again.
+    /// True if fewer nodes than a majority would report a change now. A node that once refused to report stays silent
+    /// for this watch, but a new watch asks the node again.
     pub fn is_blind(&self) -> bool {
         let counted = self.reports.counted();
         let state = self.reports.state.lock();
@@ -352,13 +353,13 @@ impl QuorumWatch {
     }
 }
 
-/// Completes when an attempt may win: when one of `watches` finds its keys free. There is at least one watch.
+/// Completes when an attempt may win, because one of `watches` finds its keys free. There is at least one watch.
 pub(crate) async fn any_free(watches: &[QuorumWatch]) {
     let each = watches.iter().map(|one| Box::pin(one.until_free()));
     select_all(each).await;
 }
 
-/// Completes when one of `watches` finds its keys free that were held before. There is at least one watch.
+/// Completes when one of `watches` finds keys free that were held before. There is at least one watch.
 pub(crate) async fn any_freed(watches: &[QuorumWatch]) {
     let each = watches.iter().map(|one| {
         Box::pin(async {
@@ -373,8 +374,8 @@ pub(crate) async fn any_freed(watches: &[QuorumWatch]) {
 
 impl Drop for QuorumWatch {
     fn drop(&mut self) {
-        // The waker is dropped outside of the lock. It is dropped now, because a node may keep the watch
-        // for longer.
+        // Drop the waker now, because a node may keep the watch for longer. Drop it after the mutex is unlocked,
+        // because it may be the last reference to its task.
         let _waiting;
         let mut state = self.reports.state.lock();
         state.is_wanted = false;

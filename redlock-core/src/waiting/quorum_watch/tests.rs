@@ -1,4 +1,4 @@
-//! Watches on a clock that the test owns, over in-process nodes, or with reports that the test makes.
+//! Tests of watches with an owned clock, over in-process nodes or with reports that the test makes.
 
 use std::pin::{Pin, pin};
 use std::task::Context;
@@ -28,7 +28,7 @@ impl Scene {
         }
     }
 
-    /// Nodes that tell nothing.
+    /// Creates a scene with nodes that send no reports.
     fn silent(count: usize) -> Self {
         let scene = Self::new(count);
         scene.nodes.iter().for_each(MemoryNode::cut);
@@ -44,7 +44,7 @@ impl Scene {
         QuorumWatch::begin(&self.clock, &self.node_set(), &Resource::all(["r", "s"]))
     }
 
-    /// Has a client hold `r` on the first `seats` nodes.
+    /// Makes a client hold `r` on the first `seats` nodes.
     fn put(&self, seats: usize, value: &[u8]) {
         for node in &self.nodes[..seats] {
             node.put(b"r", value, TTL);
@@ -52,7 +52,7 @@ impl Scene {
     }
 }
 
-/// Makes a report in the place of a node.
+/// Sends the report of a node.
 fn say(watch: &QuorumWatch, seat: usize, report: KeyReport) {
     if let Some(waker) = watch.reports.record(seat, report, None) {
         waker.wake();
@@ -84,7 +84,7 @@ impl<'a> Waiter<'a> {
         waiter
     }
 
-    /// Polls, as an executor would that heard a waker.
+    /// Polls the waiting future as an executor would after a wake-up.
     fn is_done(&mut self) -> bool {
         let waker = Arc::clone(&self.woken).into();
         let mut context = Context::from_waker(&waker);
@@ -258,7 +258,7 @@ fn a_node_that_is_cut_off_tells_nothing_until_it_is_back() {
     assert!(is_ready(watch.until_reported()) && !watch.is_blind());
 }
 
-/// Each permit of a caller has a watch, and all of them wait for the votes of one attempt.
+/// Checks that all watches of a caller, one for each permit, count the late votes of one attempt.
 #[test]
 fn a_late_vote_counts_in_every_watch_of_a_caller() {
     let scene = Scene::silent(5);

@@ -1,4 +1,4 @@
-//! Waiting with a long retry delay, over nodes that fail in an attempt, or tell nothing behind it.
+//! Waiting with a long retry delay, over nodes that fail in an attempt or report nothing after it.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::node::watch::Watch;
 use crate::node::{Effect, NodeStatus, Submission};
 
-/// A caller waits for less than this once the trouble is over: no pause is longer.
+/// Longer than every pause, and so longer than a wait after the trouble is over.
 pub(crate) const SOON: Duration = Duration::from_millis(2100);
 
 pub(crate) fn patient() -> Request {
@@ -15,7 +15,7 @@ pub(crate) fn patient() -> Request {
     request
 }
 
-/// The lease of a caller that gets it before `limit` has passed.
+/// Returns the lease of a caller that acquires it before `limit` has passed.
 pub(crate) fn acquired_within(limit: Duration, scene: &Scene, acquiring: &mut Acquiring) -> Lease {
     let mut passed = Duration::ZERO;
     loop {
@@ -28,7 +28,7 @@ pub(crate) fn acquired_within(limit: Duration, scene: &Scene, acquiring: &mut Ac
     }
 }
 
-/// Lets time pass for a caller that is not to get the lock.
+/// Lets time pass, in which the caller must keep waiting.
 pub(crate) fn waits_for(time: Duration, scene: &Scene, acquiring: &mut Acquiring) {
     for _ in 0..time.as_millis() / 10 {
         assert!(is_waiting(acquiring));
@@ -61,7 +61,7 @@ fn a_majority_that_failed_is_asked_again_soon() {
     }
 }
 
-/// A node whose server tells of no keys: it drops watches, as a node does that was refused.
+/// A node whose server sends no messages. The node drops watches, as real nodes do if the server refuses messages.
 pub(crate) struct Untold {
     node: MemoryNode,
     attempts: Arc<AtomicU32>,
@@ -100,7 +100,7 @@ pub(crate) fn untold(scene: &Scene) -> (NodeSet, Arc<AtomicU32>) {
     (scene.nodes.iter().map(untold).collect(), attempts)
 }
 
-/// The attempts at one of three nodes.
+/// Returns the number of attempts, each of which asked three nodes.
 pub(crate) fn made(attempts: &AtomicU32) -> u32 {
     attempts.load(Relaxed) / 3
 }
@@ -123,7 +123,7 @@ fn a_caller_that_no_node_tells_asks_at_times_beside_its_retries() {
     }
 }
 
-/// The future of the caller with the turn is not polled in its pause.
+/// Leaves the future of the caller with the turn unpolled in its pause.
 #[test]
 fn a_caller_unpolled_in_a_long_pause_loses_the_turn_soon() {
     let scene = Scene::new();

@@ -1,9 +1,9 @@
-//! Breaks for other processes, and the wakers of those who wait behind them.
+//! Breaks for other processes, and the wakers of callers that wait for the end of a break.
 
 use super::blind::patient;
 use super::*;
 
-/// Somebody who tries once comes while the head takes its break, in which another process comes.
+/// Adds a caller with one attempt during a break in which another process comes.
 #[test]
 fn one_who_tries_once_behind_a_break_hears_who_has_the_lock() {
     let scene = Scene::new();
@@ -20,7 +20,7 @@ fn one_who_tries_once_behind_a_break_hears_who_has_the_lock() {
     contended(refused(&mut tries));
 }
 
-/// A caller who goes in the middle of its break has not spared the one behind it the rest.
+/// Drops the first caller during its break. The next caller must finish the break.
 #[test]
 fn a_break_is_not_over_because_the_one_who_took_it_has_gone() {
     let scene = Scene::with(Settings::default().handover_time(Duration::ZERO));
@@ -39,7 +39,7 @@ fn a_break_is_not_over_because_the_one_who_took_it_has_gone() {
     assert!(scene.is_free(), "the nodes were asked for the lock");
 }
 
-/// The last waker of a task may drop the task, and with it a lease or a place in a line.
+/// Drops the last waker of a task. The drop may end the task, and with it a lease or a place in a line.
 #[test]
 fn no_waker_is_dropped_while_the_lines_are_locked() {
     struct Last {
@@ -72,10 +72,10 @@ fn no_waker_is_dropped_while_the_lines_are_locked() {
         );
         drop(waker);
         scene.free_elsewhere();
-        // Another task has it now.
+        // Replace the waker in the node by the waker of another task.
         let lease = acquired(&mut head);
         drop(head);
-        // Its clock keeps it no longer.
+        // Make the clock drop its waker.
         scene.clock.advance(Duration::ZERO);
         let mut next = scene.acquire(&waiting());
         if somebody_waits {

@@ -1,8 +1,8 @@
-//! One clock jumps ahead under a lock that a bare majority granted.
+//! A clock jumps ahead after a bare majority granted a lock.
 
 use super::*;
 
-/// Of five nodes, A, B and C granted the first client. Then C's clock jumps, and C, D and E grant the second one.
+/// Of five nodes, A, B and C grant the first client. C's clock then jumps, and C, D and E grant the second client.
 #[test]
 fn a_clock_jump_under_a_bare_majority_lets_a_second_holder_in() {
     let [one, other] = [Scene::new(), Scene::new()];
@@ -20,7 +20,7 @@ fn a_clock_jump_under_a_bare_majority_lets_a_second_holder_in() {
     let set = set_of(&nodes);
     let mut request = once();
     request.fencing = true;
-    // Both draw the same tokens, one after the other.
+    // Make both clients draw the same tokens, one after the other.
     drop(other.acquired(&once()));
 
     nodes[3..].iter().for_each(MemoryNode::cut);

@@ -1,4 +1,4 @@
-//! Lines: who stands in them, when they die, and how many callers may wait.
+//! Lines: their callers, their removal, and the limits on waiters.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;
@@ -17,7 +17,7 @@ fn enter(scene: &Scene, name: &str) -> Turn {
     lines(scene).enter(key)
 }
 
-/// Stands in line. Returns true if the turn has come, and `None` if no more callers may wait.
+/// Waits in line. Returns true if the turn has come, and `None` at a limit on waiters.
 fn stands(turn: &mut Turn, scene: &Scene) -> Option<bool> {
     let looked = lines(scene).stand(turn, None);
     looked.ok().map(|again| again.is_none())
@@ -32,7 +32,7 @@ fn the_last_to_leave_keeps_a_line_that_a_caller_has_entered() {
     let scene = Scene::new();
     let mut holder = enter(&scene, "r");
     assert!(has_turn(&mut holder, &scene));
-    // The caller before it found the line empty, and looks again under the mutexes of both.
+    // The previous caller found the line empty, and checks again under both mutexes.
     lines(&scene).forget(&holder.line, scene.client.now());
     let mut next = enter(&scene, "r");
     assert!(!has_turn(&mut next, &scene), "one key has two lines");
@@ -50,7 +50,7 @@ fn a_caller_that_finds_its_line_dead_stands_in_the_new_one() {
     let mut holder = enter(&scene, "r");
     assert!(has_turn(&mut holder, &scene));
     assert!(!has_turn(&mut late, &scene), "it stands in a dead line");
-    // Nobody removes the new line for a line that died before.
+    // A line that died earlier must not remove the new line.
     lines(&scene).forget(&late.line, scene.client.now());
     assert!(Arc::ptr_eq(&late.line, &enter(&scene, "r").line));
     drop(holder);
@@ -75,7 +75,7 @@ fn callers_that_race_for_the_last_place_keep_the_limit() {
                     let mut turn = enter(scene, name);
                     if stands(&mut turn, scene).is_some() {
                         assert!(waiting.fetch_add(1, SeqCst) < MOST, "too many wait");
-                        // Others come meanwhile.
+                        // Let other callers come.
                         thread::yield_now();
                         waiting.fetch_sub(1, SeqCst);
                     }
@@ -98,7 +98,7 @@ fn a_streak_outlives_the_last_caller_of_its_line() {
     let line = Arc::clone(&enter(&scene, "r").line);
     hold("r");
     assert!(Arc::ptr_eq(&line, &enter(&scene, "r").line));
-    // From many lines on, those are swept out that nobody has entered for a while.
+    // With many lines, lines that have been empty for a while are removed.
     for number in 1..MANY_LINES {
         hold(&number.to_string());
     }

@@ -1,4 +1,4 @@
-//! Lines over in-process nodes, which answer at once, with every future polled by hand.
+//! Lines over in-process nodes that answer at once. The tests poll every future themselves.
 
 pub(crate) mod blind;
 mod breaks;
@@ -31,7 +31,7 @@ pub(crate) const TTL: Duration = Duration::from_secs(10);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MS: Duration = Duration::from_millis(1);
 
-/// Counts on.
+/// Fills bytes with a number that grows with each call.
 struct Counting(std::sync::atomic::AtomicU64);
 
 impl Entropy for Counting {
@@ -60,7 +60,7 @@ impl std::task::Wake for Woken {
 }
 
 impl Woken {
-    /// The number since the last call of this function.
+    /// Returns the number of wake-ups since the last call of this function.
     pub(crate) fn take(&self) -> usize {
         self.0.swap(0, std::sync::atomic::Ordering::Relaxed)
     }
@@ -100,7 +100,7 @@ impl Scene {
         }
     }
 
-    /// A client of another process.
+    /// Returns a scene with the client of another process.
     pub(crate) fn another(&self) -> Self {
         let environment = self.client.shared.context.environment.clone();
         Self {
@@ -120,25 +120,25 @@ impl Scene {
         Box::pin(async move { client.acquire(&nodes, &request).await })
     }
 
-    /// A caller that does not have the lock at once.
+    /// Returns a caller that is still waiting after its first poll.
     pub(crate) fn waits(&self, request: &Request) -> Acquiring {
         let mut waits = self.acquire(request);
         assert!(is_waiting(&mut waits));
         waits
     }
 
-    /// The lease of a caller who gets it at once.
+    /// Returns the lease of a caller that acquires it at once.
     pub(crate) fn acquired(&self, request: &Request) -> Lease {
         acquired(&mut self.acquire(request))
     }
 
-    /// Has the nodes serve what they were asked while they hung, and hang again.
+    /// Makes hanging nodes serve the calls so far, and hang again.
     pub(crate) fn serve(&self) {
         self.nodes.iter().for_each(MemoryNode::restore);
         self.nodes.iter().for_each(MemoryNode::hang);
     }
 
-    /// What is under `r` on each of the nodes.
+    /// Returns the value of `r` on each of the nodes.
     pub(crate) fn values(&self) -> Vec<Option<Vec<u8>>> {
         self.nodes.iter().map(|node| node.get(b"r")).collect()
     }
@@ -147,7 +147,7 @@ impl Scene {
         self.values().iter().all(Option::is_none)
     }
 
-    /// Has a client of another process hold `r`.
+    /// Makes a client of another process hold `r`.
     pub(crate) fn hold_elsewhere(&self) {
         for node in &self.nodes {
             node.put(b"r", b"someone", SECOND * 60);
@@ -212,7 +212,7 @@ pub(crate) fn unavailable(error: AcquireError) -> Unavailable {
     }
 }
 
-/// True if a whole extension succeeds over nodes that answer at once.
+/// True if an extension of the lease succeeds at once.
 pub(crate) fn extended(lease: &Lease, ttl: Duration) -> bool {
     match poll(&mut Box::pin(lease.extend(ttl))) {
         Poll::Ready(extended) => extended.is_ok(),

@@ -1,4 +1,4 @@
-//! If no majority of the nodes answers, no holder is known, so a caller has no release to wait for.
+//! Outages: without a majority, no holder is known, so a caller has no release to wait for.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn waits(limit: Duration) -> Request {
     request
 }
 
-/// Lets callers go on for `time`. Returns the errors of those that ended.
+/// Lets time pass for callers. Returns the errors of the callers that ended.
 fn pass(scene: &Scene, callers: &mut Vec<Acquiring>, time: Duration) -> Vec<AcquireError> {
     let mut errors = Vec::new();
     for _ in 0..time.as_millis() / 10 {
@@ -44,7 +44,7 @@ fn a_caller_and_its_line_end_after_retries_if_nobody_answers() {
     }
 }
 
-/// Only attempts in a row count, also for a caller in line.
+/// Counts only unanswered attempts in a row, for a caller in line too.
 #[test]
 fn outages_that_pass_do_not_end_the_wait_for_a_holder() {
     let scene = Scene::new();

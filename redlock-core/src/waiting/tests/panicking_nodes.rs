@@ -1,4 +1,4 @@
-//! A node that panics when an operation is handed to it.
+//! Tests of a node that panics on each operation.
 
 use super::*;
 use crate::node::{NodeStatus, Submission};
@@ -23,7 +23,7 @@ impl Node for Bomb {
     }
 }
 
-/// The scene's nodes, with a bomb in the place of the first one.
+/// Returns the scene's nodes with a bomb in the first place.
 fn bombed(scene: &Scene) -> NodeSet {
     let mut nodes = scene.set.to_vec();
     nodes[0] = Arc::new(Bomb);

@@ -1,18 +1,19 @@
-//! What callers in line are told if they give up while one node of three does not vote. An attempt is
-//! decided then by the first vote "held"; a majority has said "held" with the second one.
+//! Errors of callers that give up in line while one of three nodes gives no vote. The first vote "held" decides the
+//! attempt, but only the second one makes a majority.
 
 use super::blind::patient;
 use super::*;
 use crate::error::{NodeOutcome, TooLate};
 
-/// Waits `limit`, and never tries again by itself before that.
+/// Returns a request that waits for `limit` and makes no retry before its end.
 fn short(limit: Duration) -> Request {
     let mut request = patient();
     request.retry_limit = RetryLimit::Wait(limit);
     request
 }
 
-/// The lock is held by someone, and a caller has asked the nodes, which answer when they are told to.
+/// Returns a scene in which another client holds the lock. A caller has asked the nodes, and `answers` makes them
+/// answer.
 fn asked() -> (Scene, Acquiring) {
     let scene = Scene::new();
     scene.hold_elsewhere();
@@ -42,7 +43,7 @@ fn a_caller_in_line_is_told_the_holder_at_the_second_vote() {
     assert_eq!(told.attempts, 0);
 }
 
-/// The first caller is not polled any more.
+/// Leaves the first caller unpolled.
 #[test]
 fn a_caller_whose_time_is_up_counts_the_votes_until_then() {
     for is_voted in [true, false] {
@@ -50,8 +51,7 @@ fn a_caller_whose_time_is_up_counts_the_votes_until_then() {
         scene.answers(0);
         assert!(is_waiting(&mut head));
         let mut waits = scene.waits(&short(MS * 80));
-        // The last attempt of a caller that waits 80 ms would begin after 60 ms. The nodes have
-        // 50 ms to answer.
+        // The last attempt of a caller that waits 80 ms would begin after 60 ms. The nodes have 50 ms to answer.
         scene.clock.advance(MS * 49);
         assert!(is_waiting(&mut waits));
         if is_voted {
@@ -73,7 +73,7 @@ fn a_caller_whose_time_is_up_counts_the_votes_until_then() {
     }
 }
 
-/// The caller that asked is not polled until the next caller has the turn, and asks as well.
+/// Leaves the caller that asked unpolled until the next caller has the turn and asks as well.
 #[test]
 fn a_caller_is_told_the_attempt_of_one_that_lost_the_turn() {
     for is_next_refused in [false, true] {
@@ -82,12 +82,12 @@ fn a_caller_is_told_the_attempt_of_one_that_lost_the_turn() {
         let mut waits = scene.waits(&short(MS * 300));
         scene.answers(0);
         scene.answers(1);
-        // The turn ends 250 ms after the attempt began: five times the nodes' timeout. From then on
-        // the caller that waits 300 ms would have no time for an attempt of its own.
+        // The turn ends 250 ms after the attempt began, which is five node timeouts. From then on, a caller that waits
+        // 300 ms has no time for an attempt of its own.
         scene.clock.advance(MS * 250);
         assert!(is_waiting(&mut next) && is_waiting(&mut waits));
         if is_next_refused {
-            // By one vote: the second one is missing.
+            // Answer with one vote, so that the second one is missing.
             scene.answers(0);
             assert!(is_waiting(&mut next) && is_waiting(&mut waits));
         }
@@ -132,7 +132,7 @@ fn a_caller_that_gives_up_before_any_answer_blames_no_node() {
     }
 }
 
-/// The first caller is polled only once its grants are too late. The next one has asked by then.
+/// Polls the first caller only after its grants are too late and the next caller has asked.
 #[test]
 fn a_late_refusal_replaces_no_answer_to_a_later_attempt() {
     let scene = Scene::new();

@@ -4,10 +4,10 @@ use super::blind::patient;
 use super::*;
 use crate::waiting::fair_share::BREAK;
 
-/// The time that the nodes take to grant the lock.
+/// The time that the nodes need to grant the lock.
 const GRANT: Duration = Duration::from_millis(3);
 
-/// Has a process hold `r`, or another one than before.
+/// Makes process `pid` hold `r`, even if another process holds it.
 fn held_by(scene: &Scene, pid: u32) {
     let token = format!("web-7/{pid}/00112233445566778899aabbccddeeff");
     for node in &scene.nodes {
@@ -15,8 +15,8 @@ fn held_by(scene: &Scene, pid: u32) {
     }
 }
 
-/// Returns a caller that waits until another process releases the lock. This process had the lock after a process 1, and
-/// before a process 2, which has it now. Its own attempt took `took`.
+/// Returns a caller that waits until another process releases the lock. This process had the lock after process 1 and
+/// before process 2, which holds it now. Its own attempt took `took`.
 fn waits_behind_two(scene: &Scene, took: Duration) -> Acquiring {
     held_by(scene, 1);
     let mut first = scene.waits(&patient());
@@ -64,7 +64,7 @@ fn a_process_asks_after_a_grant_time_if_no_other_comes() {
 fn a_holder_seen_during_a_pause_counts_as_served() {
     let scene = Scene::new();
     let mut waits = waits_behind_two(&scene, GRANT);
-    // The caller asks again because its pause is over, and not because the lock is free.
+    // The caller must ask because its pause is over, and not because the lock is free.
     held_by(&scene, 1);
     held_by(&scene, 2);
     scene.clock.advance(SECOND * 3);
@@ -73,7 +73,7 @@ fn a_holder_seen_during_a_pause_counts_as_served() {
     acquired(&mut waits);
 }
 
-/// A caller whose future is polled late cannot tell this from slow nodes.
+/// Polls a caller late, which looks like slow nodes.
 #[test]
 fn a_process_polled_late_waits_as_for_the_slowest_nodes() {
     let scene = Scene::new();

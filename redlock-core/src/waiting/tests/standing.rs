@@ -1,4 +1,4 @@
-//! The order of a line, and how one leaves it.
+//! The order of a line, and the ways to leave it.
 
 use super::*;
 use crate::model::token::LONGEST_TOKEN;
@@ -8,7 +8,7 @@ fn one_who_tries_once_hears_at_once_who_has_the_lock() {
     let scene = Scene::new();
     let request = once();
     let holder = scene.acquired(&request);
-    // A lease that was extended keeps the turn for as long.
+    // A lease keeps the turn after an extension too.
     scene.clock.advance(TTL / 2);
     assert!(extended(&holder, TTL));
     scene.nodes.iter().for_each(MemoryNode::cut);
@@ -26,7 +26,7 @@ fn one_who_tries_once_hears_what_the_nodes_said_last() {
     scene.hold_elsewhere();
     let mut head = scene.waits(&patient);
     scene.clock.advance(MS);
-    // No node is asked again.
+    // The nodes must get no further question.
     scene.nodes.iter().for_each(MemoryNode::hang);
     contended(refused(&mut scene.acquire(&once())));
     scene.nodes.iter().for_each(MemoryNode::restore);
@@ -39,9 +39,9 @@ fn one_who_tries_once_hears_what_the_nodes_said_last() {
     scene.nodes.iter().for_each(MemoryNode::hang);
     assert_eq!(released(lease), Released::HandedOver);
     assert!(is_waiting(&mut next), "it asks the nodes");
-    // What they said before the lease says nothing of the lock.
+    // The nodes' answer from before the lease is out of date.
     let mut curious = scene.waits(&once());
-    // The time of a break and of an attempt.
+    // Wait for the time of a break and of an attempt.
     scene.clock.advance(MS * 100);
     unavailable(refused(&mut curious));
 }
@@ -71,7 +71,7 @@ fn a_lease_that_ends_unreleased_is_nobodys_turn() {
     scene.clock.advance(TTL);
     let next = acquired(&mut next);
     let token = scene.values();
-    // The release that comes late changes nothing.
+    // The late release must change nothing.
     assert_ne!(released(lease), Released::HandedOver);
     assert_eq!(scene.values(), token);
     drop(next);
@@ -112,7 +112,7 @@ fn a_caller_has_the_same_time_in_line_as_between_attempts() {
         }
     };
     contended(error);
-    // Each delay is between half of it and all of it.
+    // Each delay lasts for half of the retry delay to all of it.
     assert!(
         passed >= SECOND && passed <= SECOND * 2 + MS * 20,
         "{passed:?}"

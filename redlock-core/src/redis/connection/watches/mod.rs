@@ -1,21 +1,24 @@
-//! Watches: the keys for which callers wait, and the messages of the server about them.
+//! Watches of one connection: callers wait for keys, and the server reports changes of these keys.
 //!
-//! The server sends push messages of RESP3 on the connection of the node, only about the keys that it was asked about
-//! (`CLIENT TRACKING ON OPTIN`). Without `NOLOOP`, it also sends them for what this process changed: other callers of
-//! this process wait too. A message only says that a key changed, so the server is asked what became of the key, and
-//! with the answer it remembers the key again. It sends one message about a key, and no other until it is asked again.
+//! The server sends RESP3 push messages on the node's connection, only about keys that a question named (`CLIENT
+//! TRACKING ON OPTIN`). `NOLOOP` is left out: other callers of this process wait too, so the server also has to report
+//! what this process changed. A message only says that a key changed, so the connection asks for the new state of the
+//! key. With the answer, the server watches the key again. After one message about a key, the server stays silent until
+//! the next question about it.
 //!
-//! **The server is asked only about keys that changed.** What it answered stays known from one refusal to the next, until
-//! its message comes: a caller that waits for one of 256 permits would ask for all of them after each attempt otherwise.
+//! **The connection asks only about keys that changed.** An answer stays valid from one refusal to the next, until a
+//! message about the key comes. Otherwise a caller that waits for one of 256 permits would ask about all after each
+//! attempt.
 //!
-//! **A caller is told at once only that a key is held.** The key may have come free since, but then a message is on its
-//! way, and the caller is told again. That a key is free may be a state from before the caller's refusal, with which it
-//! would be refused again and again. So about such a key the server is asked anew, after the attempt on the same
-//! connection, and no answer to an earlier question counts.
+//! **A caller gets an immediate report only of a key that is held.** The key may have come free since. Then a message
+//! is under way, and a second report follows. A report that a key is free could be older than the caller's refusal, and
+//! the caller would be refused again and again. So a free key needs a new question, after the attempt on the same
+//! connection. Answers to earlier questions are ignored.
 //!
-//! A server with a small table of keys forgets one key for another, and says each time that it changed. So if a message
-//! was about no change, the next question waits for a pause. The pause begins short and grows up to 250 ms,
-//! because each reader that leaves a shared lock changes the key, but hardly its end, and not its value.
+//! A server with a small table of keys drops one key for another, and reports each drop as a change. So if a message
+//! was about no change, the next question about the key waits for a pause. The pause begins short and grows up to 250
+//! ms, because real changes look similar: a reader that leaves a shared lock changes the end a little, and keeps the
+//! value.
 
 #[cfg(test)]
 mod tests;
@@ -38,27 +41,27 @@ use crate::redis::errors::{CLOSED, lost};
 use super::pipeline::{CommandPipeline, Purpose};
 use watched_key::{KeyEnd, WatchedKey};
 
-/// With more keys than this, those for which nobody waits are forgotten.
+/// The number of keys above which the connection forgets keys that no caller waits for.
 const MANY_KEYS: usize = 1024;
 
-/// The most keys of one question. The server's answers to callers come after its answer.
+/// The largest number of keys in one question. The server answers calls of callers only after the question.
 const MOST_ASKED: usize = 256;
 
 /// The name of a key, with the configured prefix.
 type KeyName = Arc<[u8]>;
 
-/// The push messages of one connection, and what is known of the keys.
+/// The push messages of one connection, and the last known state of the keys.
 pub(in crate::redis) struct Watches {
-    /// `None` if the server knows no RESP3. Then the next call finds that the connection is closed.
+    /// The push messages. `None` if the server lacks RESP3: then the next call finds out that the connection is closed.
     messages: Option<UnboundedReceiver<PushInfo>>,
-    /// True if the server sends no messages about keys.
+    /// True if the server is unable to send messages about keys.
     is_impossible: bool,
-    /// True if the user may not read the beginning of a value: then the ends alone show a change.
+    /// True if the user lacks the right to read values. Then only the ends of the keys show a change.
     is_valueless: bool,
     keys: HashMap<KeyName, WatchedKey>,
-    /// The keys about which the server has to be asked because of a message.
+    /// The keys about which the connection has to ask because of a message.
     due: Vec<KeyName>,
-    /// With more keys than this, those for which nobody waits are looked for.
+    /// The number of keys above which the next caller triggers a search for keys to forget.
     many: usize,
 }
 
@@ -74,14 +77,14 @@ impl Watches {
         }
     }
 
-    /// Takes the server's messages. An error: the connection is closed.
+    /// Handles the messages of the server. Returns an error if the connection is closed.
     pub(super) fn take_messages(
         &mut self,
         context: &mut Context<'_>,
         pipe: &mut CommandPipeline,
     ) -> Result<(), NodeError> {
         if self.keys.is_empty() && !pipe.is_empty() {
-            // No caller waits for a message, and the next answer shows whether the connection is closed.
+            // Skip the messages while no caller waits. The next answer shows whether the connection is closed.
             return Ok(());
         }
         while let Poll::Ready(message) = self.poll_message(context) {
@@ -113,7 +116,7 @@ impl Watches {
                 }
             }
         } else {
-            // After FLUSHALL and FLUSHDB.
+            // `FLUSHALL` and `FLUSHDB` send a message without names.
             for (name, key) in std::mem::take(&mut self.keys) {
                 self.keep_changed(name, key);
             }
@@ -130,10 +133,10 @@ impl Watches {
         }
     }
 
-    /// Takes callers that begin to wait.
+    /// Adds callers that begin to wait.
     pub(super) fn add(&mut self, watches: &mut Vec<Arc<Watch>>, pipe: &mut CommandPipeline) {
         if self.is_impossible {
-            // The drop of the watches says that nothing is known.
+            // Each dropped watch reports its keys as unknown.
             return watches.clear();
         }
         let (now, mut unknown) = (pipe.now(), Vec::new());
@@ -155,7 +158,7 @@ impl Watches {
         }
     }
 
-    /// Asks about keys that a message was about. The alarm fires for those that have to wait.
+    /// Asks about the keys that messages named. Sets the alarm for keys whose pause has yet to end.
     pub(super) fn ask_due(&mut self, pipe: &mut CommandPipeline) {
         if self.due.is_empty() {
             return;
@@ -175,14 +178,14 @@ impl Watches {
         self.ask(&names, pipe);
     }
 
-    /// The moment of the next question that has to wait.
+    /// Returns the moment of the next question that waits for the end of a pause.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let due = self.due.iter().filter_map(|name| self.keys.get(name));
         due.map(|key| key.asks_from).min()
     }
 
-    /// Asks how long the keys live, and what they hold. What the connection needs for messages goes ahead each time: it
-    /// costs a server nothing.
+    /// Asks for the remaining time and the value of each key. Each question begins with the command that turns messages
+    /// on, because the command costs a server nothing.
     fn ask(&self, names: &[KeyName], pipe: &mut CommandPipeline) {
         for names in names.chunks(MOST_ASKED) {
             let mut question = Pipeline::new();
@@ -199,18 +202,18 @@ impl Watches {
         }
     }
 
-    /// Takes the server's answers to a question about the keys `names`.
+    /// Records the server's answers to a question about the keys `names`.
     pub(super) fn record_answer(
         &mut self,
         names: &[KeyName],
         value: &Value,
         pipe: &CommandPipeline,
     ) {
-        // Without messages, a caller does not learn what happens to the keys.
+        // Ignore the answers if no messages follow, because they are useless to callers then.
         let (Value::List(answers), false) = (value, self.is_impossible) else {
             return;
         };
-        // Another error passes, as that of a server that is busy.
+        // Other errors are temporary, such as those of a busy server.
         let denial = answers.iter().take(2).find_map(|answer| match answer {
             Value::Error(text) if text.starts_with(b"NOPERM") || text.starts_with(b"ERR") => {
                 Some(NodeError::server(text).to_string())
@@ -226,7 +229,7 @@ impl Watches {
             );
             self.is_impossible = true;
             self.due.clear();
-            // The drop of the watches says that nothing is known.
+            // Each dropped watch reports its keys as unknown.
             return self.keys.clear();
         }
         let answers = answers.get(1..).unwrap_or_default();
@@ -240,7 +243,7 @@ impl Watches {
                 told.extend(key.watches.iter().map(Arc::clone));
             }
         }
-        // A caller that waits for several of the keys is told once.
+        // Report once to a caller that waits for several of the keys.
         told.sort_unstable_by_key(Arc::as_ptr);
         told.dedup_by(|one, other| Arc::ptr_eq(one, other));
         for watch in told {
@@ -248,8 +251,8 @@ impl Watches {
         }
     }
 
-    /// Reports the keys to a caller, unless an answer about one of them is missing. They are free if none exists, or held for
-    /// as long as the last one.
+    /// Reports the keys to a caller once the server has answered about all of them. The keys are free if none exists.
+    /// Otherwise they are held until the last one ends.
     fn report(&self, watch: &Watch, now: Instant) {
         let names = watch.keys().names();
         let keys: Option<Vec<_>> = names.map(|name| self.keys.get(name)).collect();
@@ -263,11 +266,11 @@ impl Watches {
         watch.report_of(report, values.map(HeldValue::all));
     }
 
-    /// Takes out the watches of all callers, for the next connection.
+    /// Removes the watches of all callers, for the next connection.
     pub(super) fn take_all(&mut self) -> Vec<Arc<Watch>> {
         let mut watches = Vec::new();
         for (name, key) in std::mem::take(&mut self.keys) {
-            // A watch of several keys is taken with the first of them.
+            // Take a watch of several keys with the first of them.
             let is_first = |watch: &Arc<Watch>| watch.keys().shared_names().first() == Some(&name);
             watches.extend(key.watches.into_iter().filter(is_first));
         }

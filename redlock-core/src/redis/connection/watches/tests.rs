@@ -25,7 +25,7 @@ use crate::redis::options::RedisOptions;
 const HELD: Value = Value::Int(60_000);
 const GONE: Value = Value::Int(-2);
 
-/// A caller that waits for keys, with what it was told.
+/// A caller that waits for keys, and the reports to it.
 struct Caller {
     keys: Resource,
     is_wanted: Mutex<bool>,
@@ -48,7 +48,7 @@ impl ReportSink for Caller {
 }
 
 impl Caller {
-    /// Returns the reports since the last call of this function, each as whether the keys are held.
+    /// Returns the reports since the last call of this function: true for held keys, false for free ones.
     fn are_held(&self) -> Vec<bool> {
         let reports = std::mem::take(&mut *self.reports.lock());
         let is_held = |report| match report {
@@ -96,7 +96,7 @@ impl Scene {
         }
     }
 
-    /// A caller begins to wait for all of `keys`.
+    /// Adds a caller that waits for all of `keys`.
     fn wait_for(&mut self, keys: impl Into<Resource>) -> Arc<Caller> {
         let caller = Arc::new(Caller {
             keys: keys.into(),
@@ -108,7 +108,7 @@ impl Scene {
         caller
     }
 
-    /// The server says that `key` has changed.
+    /// Sends a message of the server that `key` has changed.
     fn change(&mut self, key: &str) {
         let names = Theirs::Array(vec![Theirs::BulkString(key.into())]);
         let (kind, data) = (PushKind::Invalidate, vec![names]);
@@ -118,7 +118,7 @@ impl Scene {
         taken.expect("a connection");
     }
 
-    /// The server answers the oldest question, which is about `keys`.
+    /// Answers the oldest question, which is about `keys`.
     async fn answer<const N: usize>(&mut self, keys: [&str; N], left: [Value; N]) {
         let names = loop {
             match self.pipe.next().expect("a connection") {
@@ -136,7 +136,7 @@ impl Scene {
         self.watches.record_answer(&names, &answers, &self.pipe);
     }
 
-    /// True if each question was answered.
+    /// True if the server has answered each question.
     fn is_quiet(&self) -> bool {
         self.pipe.is_empty()
     }

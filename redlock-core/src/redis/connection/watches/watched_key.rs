@@ -1,4 +1,4 @@
-//! One key for which callers wait, as the server last told of it.
+//! Watched keys: keys for which callers wait, each with the server's last answer about it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,31 +9,30 @@ use crate::node::value::is_wrong_type;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{Remaining, Value};
 
-/// The first pause, and the longest pause, between questions about a key that does not change.
+/// Bounds of the pause between questions about a key that stays the same.
 const FIRST_QUESTION_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_QUESTION_PAUSE: Duration = Duration::from_millis(250);
 
-/// If two answers name ends of a key that are this close, and the same value, the key did not change in between. Each
-/// reader of a shared lock changes the end a little, and not the value.
+/// The tolerance for equal ends of a key. The key stayed the same if two answers have ends within it and equal values.
+/// Each reader of a shared lock changes the end a little, but keeps the value.
 const SAME_EXPIRY: Duration = Duration::from_millis(20);
 
-/// The end of a key. The later one is the greater one.
+/// The end of a key. A later end compares as greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum KeyEnd {
-    /// The key does not exist.
     Gone,
     Expires(Instant),
     Never,
 }
 
 impl KeyEnd {
-    /// Reads the answer to `PTTL`, which came at `heard`. `None` if the server does not tell: the user may not read this
-    /// key, or the server is loading its data.
+    /// Reads the answer to `PTTL`, which arrived at `heard`. Returns `None` for an error: the user lacks the right to
+    /// read this key, or the server is loading its data.
     fn read(answer: &Value, heard: Instant) -> Option<Self> {
         match answer {
             Value::Int(-2) => Some(Self::Gone),
             Value::Int(-1) => Some(Self::Never),
-            // The server counts in whole milliseconds, and deletes the key when the last one is over.
+            // Add 1 ms, because the server counts whole milliseconds and deletes the key at the end of the last one.
             Value::Int(left) => {
                 let left = Duration::from_millis(left.unsigned_abs().saturating_add(1));
                 Some(heard.checked_add(left).map_or(Self::Never, Self::Expires))
@@ -42,7 +41,7 @@ impl KeyEnd {
         }
     }
 
-    /// Returns the report to a caller at `now`.
+    /// Returns the report about the key at the moment `now`.
     pub(super) fn report(self, now: Instant) -> KeyReport {
         match self {
             Self::Gone => KeyReport::Free,
@@ -53,7 +52,7 @@ impl KeyEnd {
         }
     }
 
-    /// True if `other` is the end of a key that has not changed in between.
+    /// True if `other` is the end of the same key after no change.
     fn is_near(self, other: Self) -> bool {
         match (self, other) {
             (Self::Expires(one), Self::Expires(other)) => {
@@ -64,20 +63,20 @@ impl KeyEnd {
     }
 }
 
-/// A key, and what the server's last answer said of it. The server remembers to send a message when the key changes,
-/// from its answer until it has sent one.
+/// A key with the server's last answer about it. From this answer on, the server sends one message when the key
+/// changes.
 pub(super) struct WatchedKey {
     pub(super) watches: Vec<Arc<Watch>>,
-    /// `None` if the server has not told, or will send no message.
+    /// The end of the key. `None` if it is unknown, or if the server will send no message about the key.
     pub(super) end: Option<KeyEnd>,
     pub(super) value: Option<HeldValue>,
-    /// The moment of the last question, while its answer is missing.
+    /// The moment of the last question. `None` once the answer has arrived.
     asked_at: Option<Instant>,
-    /// True if a message came since the last question.
+    /// True if a message arrived since the last question.
     is_due: bool,
-    /// The moment from which on the server may be asked again because of a message.
+    /// The earliest moment for the next question because of a message.
     pub(super) asks_from: Instant,
-    /// The pause behind the next answer without a change.
+    /// The pause after the next answer that shows the key unchanged.
     pause: Duration,
 }
 
@@ -94,20 +93,20 @@ impl WatchedKey {
         }
     }
 
-    /// Takes a caller that begins to wait, which may be told without a pause.
+    /// Adds a caller that begins to wait. The next question about the key needs no pause.
     pub(super) fn add(&mut self, watch: &Arc<Watch>, now: Instant) {
         self.watches.retain(|it| it.is_wanted());
         self.watches.push(Arc::clone(watch));
         (self.asks_from, self.pause) = (now, FIRST_QUESTION_PAUSE);
     }
 
-    /// True if a caller still waits for the key. Forgets those that do not.
+    /// True if a caller still waits for the key. Forgets the callers that have left.
     pub(super) fn is_wanted(&mut self) -> bool {
         self.watches.retain(|it| it.is_wanted());
         !self.watches.is_empty()
     }
 
-    /// True if the key is held, as far as the messages tell that were read so far.
+    /// True if the last answer says that the key is held now, and no message has arrived since.
     pub(super) fn is_known_held(&self, now: Instant) -> bool {
         self.is_answered() && !self.is_due && self.end > Some(KeyEnd::Expires(now))
     }
@@ -117,7 +116,7 @@ impl WatchedKey {
         self.asked_at.is_none()
     }
 
-    /// Marks the key as changed. True if it was not before.
+    /// Marks the key as changed. Returns true if the mark is new.
     pub(super) fn set_due(&mut self) -> bool {
         !std::mem::replace(&mut self.is_due, true)
     }
@@ -126,20 +125,20 @@ impl WatchedKey {
         self.is_due
     }
 
-    /// Marks the key as asked about. False if it was by the same question.
+    /// Marks the key as asked about `now`. Returns false if the same question already names the key.
     pub(super) fn set_asked(&mut self, now: Instant) -> bool {
         self.is_due = false;
         self.asked_at.replace(now) != Some(now)
     }
 
-    /// Records the answers to `CLIENT CACHING`, `PTTL` and `GETRANGE` that were sent at `sent` and came at `heard`. False if
-    /// they are about an earlier state than the last question.
+    /// Records the answers to `CLIENT CACHING`, `PTTL` and `GETRANGE`. They were sent at `sent` and arrived at `heard`.
+    /// Returns false if they are older than the last question.
     pub(super) fn record(&mut self, answers: &[Value], sent: Instant, heard: Instant) -> bool {
         if self.asked_at.take_if(|at| *at <= sent).is_none() {
             return false;
         }
         let (end, value) = match answers {
-            // Without a message, nobody would learn what becomes of the key.
+            // Treat the key as unknown, because no message would follow this answer.
             [Value::Error(_), ..] => (None, None),
             [_, left, value @ ..] => (KeyEnd::read(left, heard), read_value(value.first())),
             _ => (None, None),
@@ -156,11 +155,11 @@ impl WatchedKey {
     }
 }
 
-/// Reads the answer to `GETRANGE`, unless the user may not run it.
+/// Reads the answer to `GETRANGE`. Returns `None` if the user lacks the right to run it.
 fn read_value(answer: Option<&Value>) -> Option<HeldValue> {
     match answer? {
         Value::Text(text) => Some(HeldValue::of(text)),
-        // A key that is no string.
+        // The key holds another type than a string.
         Value::Error(text) if is_wrong_type(text) => Some(HeldValue::of(&[])),
         _ => None,
     }
