@@ -1,6 +1,6 @@
--- Takes a client out of the queue, or makes it the last one if it was served at other nodes.
--- KEYS: the queue. ARGV: the client's name, and 'served' if it was.
--- 1: done; -1: there is no queue.
+-- Removes a client from the queue, or moves a client that other nodes served to the end.
+--   ARGV  the client's name; 'served' to move the client
+-- Returns 1, or -1 without a queue.
 local text = redis.pcall('GET', KEYS[last])
 if type(text) ~= 'string' then return -1 end
 local queue = read(text, ARGV[1]:sub(-16))

@@ -1,4 +1,4 @@
-//! Permits: at most n holders of one resource, each by a majority.
+//! Permits: at most n clients hold a resource, each by a majority.
 #![doc = include_str!("permits.md")]
 
 pub(crate) mod scripts;
@@ -23,35 +23,35 @@ use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 
 use scripts::{ACQUIRE_PERMIT, LEAVE_QUEUE, SERVED, STREAK};
 
-/// The beginning of the keys of permits, but for the first one, after `redlock:`.
+/// The beginning of each permit's key after `redlock:`. The first permit has the plain key instead.
 pub(super) const PERMITS: &[u8] = b"permit:";
-/// The beginning of the keys that list the clients which wait for a permit, after `redlock:`.
+/// The beginning of a queue's key after `redlock:`.
 pub(super) const QUEUES: &[u8] = b"queue:";
 
-/// The most permits of a resource. A server looks at all of them in one script, and serves no other client
-/// meanwhile.
+/// The largest number of permits of a resource. A server looks at all permits in one script, and serves no other client
+/// while the script runs.
 pub const MAX_PERMITS: u16 = 256;
 
-/// Any permit of a resource.
+/// The protocol for acquiring any permit of a resource.
 pub(crate) struct AnyPermit {
-    /// All permits at once.
+    /// Builds the calls on all permits at once.
     all: Exclusive,
     /// The key of each permit, by its number.
     keys: Vec<Arc<[u8]>>,
-    /// The key of the clients that wait.
+    /// The key of the queue, which lists the waiting clients.
     queue: Arc<[u8]>,
-    /// The token under which the client waits; `None` if no attempt follows a refusal.
+    /// The token that names the client in the queue. `None` if the request allows no retry.
     client: Option<OwnerToken>,
-    /// The time for which nodes let it wait.
+    /// The time for which the client waits in the queue after a refusal.
     advice: Duration,
-    /// The time that nodes give it to come once a permit is free for it.
+    /// The time that the client has to ask once a permit is free for it.
     call: Duration,
     /// The caller's place in its line, at its last attempt.
     place: Mutex<LinePlace>,
 }
 
 impl AnyPermit {
-    /// Returns any of `count` permits.
+    /// Returns the protocol for any of `count` permits.
     pub(super) fn new(count: u16, args: &ProtocolArgs<'_>) -> Self {
         let plain = args.keys.names().next().unwrap_or_default();
         let keys = keys_of(args.keys, count, args.prefix);
@@ -66,9 +66,9 @@ impl AnyPermit {
         }
     }
 
-    /// Returns the keys in the order in which every node tries them, which follows from the random part of `token`.
-    /// Attempts at one moment therefore begin with different permits, and a seed of the simulation is the same run in
-    /// each process.
+    /// Returns the keys in the order in which every node tries them. The order follows from the random part of `token`,
+    /// so attempts at one moment mostly begin with different permits. The hash has no random seed, so a seed of the
+    /// simulation gives the same run in each process.
     fn order(&self, token: &OwnerToken) -> Vec<Arc<[u8]>> {
         let mut drawn = DefaultHasher::new();
         drawn.write(token.short_id().as_bytes());
@@ -81,13 +81,13 @@ impl AnyPermit {
         keys
     }
 
-    /// Returns the client's name, which is empty if the client does not wait.
+    /// Returns the client's name for the queue, or an empty name for a client that never waits.
     fn client_argument(&self) -> Argument {
         let client = self.client.as_ref();
         client.map_or_else(|| Argument::text(""), Argument::token)
     }
 
-    /// Returns the call that takes the client out of the queue.
+    /// Returns the call that removes the client from the queue.
     fn leave_call(&self, effect: Effect) -> Option<Call> {
         let (client, queue) = (self.client.as_ref()?, Arc::clone(&self.queue));
         let leave = Call::in_order(&LEAVE_QUEUE, effect, [queue], read_done);
@@ -102,7 +102,7 @@ impl LockProtocol for AnyPermit {
 
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
         let place = *self.place.lock();
-        // A client that has all permits waits for nobody, so it needs no place.
+        // A client with all permits waits only for itself, so it needs no place in the queue.
         let has_all = place.permits_held >= self.keys.len();
         let advice = if has_all { Duration::ZERO } else { self.advice };
         let [ttl, advice, call] = [ttl, advice, self.call].map(Argument::millis);
@@ -147,7 +147,7 @@ impl LockProtocol for AnyPermit {
     }
 
     fn withdraw_call(&self, is_kept: bool) -> Option<Call> {
-        // The nodes that granted have made a winner the last one.
+        // A winner keeps its place, because the nodes that granted have moved it to the end.
         let leave = self.leave_call(Effect::Undoes(self.advice));
         leave.filter(|_| !is_kept)
     }
@@ -162,7 +162,7 @@ impl LockProtocol for AnyPermit {
     }
 
     fn turn_rule(&self) -> TurnRule {
-        // There may be another permit for the next caller.
+        // Another permit may be free for the next caller.
         TurnRule::PassOn
     }
 
@@ -178,21 +178,22 @@ impl LockProtocol for AnyPermit {
         Some(Arc::new(one.one_of(self.keys().clone(), number)))
     }
 
-    /// Returns each permit by itself, because the free permits of a majority may be different ones.
+    /// Returns one set for each permit. A caller needs a majority that is free of the same permit.
     fn watched_keys(&self) -> Vec<Resource> {
         let each = self.keys.iter();
         each.map(|key| Resource::of(vec![Arc::clone(key)]))
             .collect()
     }
 
-    /// Returns the number of nodes that have no free permit. A node that granted another permit than most had one.
+    /// Returns the number of nodes without a free permit. A node that granted another permit than most nodes had one
+    /// free.
     fn most_rival_votes(&self, votes: &[Option<Vote>]) -> usize {
         let holdings = votes.iter().flatten().filter_map(Vote::holding);
         holdings.filter(|holding| !holding.has_strayed).count()
     }
 }
 
-/// Reads the reply of the script: which of the keys is taken, from 1; that others go first; or the refusal of a plain lock.
+/// Reads the reply of [`ACQUIRE_PERMIT`]: the index of the taken key, -1 if others go first, or a plain lock's refusal.
 fn read_permit(value: Value) -> Option<Vote> {
     match value {
         Value::Int(-1) => Some(Vote::Held(Holding::advice(Obstacle::EarlierClients, None))),
@@ -204,15 +205,15 @@ fn read_permit(value: Value) -> Option<Vote> {
     }
 }
 
-/// Returns the key of a permit, with the key prefix `prefix`. The first permit is the plain lock, so that a plain lock
-/// counts as a holder.
+/// Returns the key of a permit, with the key prefix `prefix`. The first permit has the key of the plain lock, so a plain
+/// lock counts as a holder.
 #[cfg(any(test, feature = "testing"))]
 pub fn key_of(key: &Resource, prefix: &[u8], permit: u16) -> Resource {
     let plain = key.names().next().unwrap_or_default();
     Resource::all([name_of(plain, permit, prefix)])
 }
 
-/// Returns the keys of `count` permits of the lock key `key`, with `prefix`.
+/// Returns the keys of `count` permits of the lock key `key`, with the key prefix `prefix`.
 pub(super) fn keys_of(key: &Resource, count: u16, prefix: &[u8]) -> Vec<Arc<[u8]>> {
     let plain = key.names().next().unwrap_or_default();
     let keys = (0..count).map(|permit| name_of(plain, permit, prefix).into());
@@ -226,7 +227,7 @@ fn name_of(plain: &[u8], permit: u16, prefix: &[u8]) -> Vec<u8> {
     auxiliary_key(plain, prefix, &numbered(PERMITS, permit))
 }
 
-/// Returns the beginning `kind` of a key, with a number.
+/// Returns the beginning of a key: `kind`, then `number`.
 fn numbered(kind: &[u8], number: u16) -> Vec<u8> {
     [kind, number.to_string().as_bytes(), b":"].concat()
 }

@@ -1,7 +1,7 @@
--- Reads and writes the queue of the clients that wait for a permit, which is in the last key.
--- A client has a line of 36 bytes: 16 characters of its name, the ms for which it may be called, and the ms of the node's
--- clock until which it waits. The client that was served last has the last line. A client that no longer waits keeps its
--- place for 10 s.
+-- Reads and writes the queue of the clients that wait for a permit. The last key holds the queue.
+-- Each client has an entry of 36 bytes: 16 characters of its name, the time of its call in ms, and the end of its wait in ms
+-- of the node's clock. The client that arrived or was served last has the last entry. A client that stopped waiting keeps
+-- its place for 10 s.
 local last = #KEYS
 if last == 0 then return 0 end
 local time
@@ -10,29 +10,29 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Reads the queue for one client: its own line and place, the lines of others, and the number of those that wait ahead.
--- A permit may be free for the clients ahead. Then all of them are called, because some may have died: each has the time
--- of its call to come, or others go ahead of it.
+-- Reads the client's entry and place, the entries of other clients, and the number of clients that wait ahead.
+-- With `is_free`, a permit is free for the clients ahead, but some of them may have died. So the script calls all of them:
+-- a client that does not ask within the time of its call stops waiting, and others pass it.
 local function read(text, client, is_free)
   local queue = {text = type(text) == 'string' and text or '', ahead = 0}
   for i = 1, #queue.text, 36 do
     local name, call, till = queue.text:sub(i, i + 35):match('^(................) (%d%d%d%d) (%d+)\n$')
-    local line = name and {name = name, call = tonumber(call), till = tonumber(till)}
+    local entry = name and {name = name, call = tonumber(call), till = tonumber(till)}
     if name == client then
-      queue.own, queue.place = line, #queue + 1
-    elseif name and line.till > now() - 10000 then
-      if line.till > now() and not queue.own then
+      queue.own, queue.place = entry, #queue + 1
+    elseif name and entry.till > now() - 10000 then
+      if entry.till > now() and not queue.own then
         queue.ahead = queue.ahead + 1
-        if is_free then line.till = math.min(line.till, now() + line.call) end
+        if is_free then entry.till = math.min(entry.till, now() + entry.call) end
       end
-      queue[#queue + 1] = line
+      queue[#queue + 1] = entry
     end
   end
   return queue
 end
 
--- Writes the queue if it has changed. It is advice, so the write may fail. A text of 557 bytes is the beginning of a longer
--- one (`brief.lua`), which stays as it is.
+-- Writes the queue if it changed. The write may fail, because the queue is advice. A text of 557 bytes is the beginning of
+-- a longer queue (`brief.lua`), so the queue stays unchanged.
 local function write(queue)
   for i, it in ipairs(queue) do queue[i] = string.format('%s %04d %013.0f\n', it.name, it.call, it.till) end
   local text = table.concat(queue)
@@ -44,12 +44,12 @@ local function write(queue)
   end
 end
 
--- Makes a client with a line the last one, as one that no longer waits. It needs no line if no other has one.
--- The calls of those that were after it end, because it came in time: they wait for `advice` ms again.
+-- Moves the client's entry to the end and ends the client's wait. Without entries of others, its entry is removed.
+-- The clients after it wait for `advice` ms again: their calls end, because the permit is taken.
 local function serve(queue, advice)
   for i = queue.place or #queue + 1, #queue do
-    local line = queue[i]
-    if line.till > now() then line.till = math.max(line.till, now() + advice) end
+    local entry = queue[i]
+    if entry.till > now() then entry.till = math.max(entry.till, now() + advice) end
   end
   if #queue > 0 and queue.own then
     queue.own.till = math.min(queue.own.till, now())

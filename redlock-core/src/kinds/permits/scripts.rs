@@ -4,7 +4,7 @@ use crate::node::script::Script;
 use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
 
-/// Takes the first free one of several permits, or lets the client wait in the queue.
+/// Takes the first free permit, or lets the client wait in the queue.
 pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
     "acquire-permit",
     concat!(
@@ -15,7 +15,7 @@ pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
 )
 .shaped("lock+ queue", "token ttl advice client call streak?");
 
-/// Takes a client out of the queue, or makes it the last one.
+/// Removes a client from the queue, or moves it to the end.
 pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
     "leave-queue",
     concat!(include_str!("queue.lua"), include_str!("leave_queue.lua")),
@@ -23,36 +23,37 @@ pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
 )
 .shaped("queue", "client served?");
 
-/// The last argument of an acquisition that goes ahead of other clients.
+/// The last argument of an acquisition in a streak, which goes ahead of other clients.
 pub(super) const STREAK: &str = "streak";
-/// The last argument for a client that was served at other nodes.
+/// The last argument of [`LEAVE_QUEUE`] for a client that other nodes served.
 pub(super) const SERVED: &str = "served";
 
-/// The time in ms for which a client that waits no longer keeps its place.
+/// The time in ms for which a client keeps its place after its wait.
 const KEPT_PLACE: i64 = 10_000;
 
-/// The time in ms for which the queue lives after a change.
+/// The ttl of the queue in ms, from its last change.
 const LIFE: i64 = 20_000;
 
-/// The bytes of a client's name in a line, and of a line.
+/// The number of bytes of a client's name in its entry.
 const NAME: usize = 16;
-const LINE: usize = NAME + " 0000 0000000000000\n".len();
+/// The number of bytes of an entry.
+const ENTRY: usize = NAME + " 0000 0000000000000\n".len();
 
-/// The bytes that the short form of a script reads of a longer text (`brief.lua`).
+/// The number of bytes that the short form of a script reads of a longer value (`brief.lua`).
 const CUT: usize = 557;
 
-/// The line of a client in the queue.
-struct QueueLine {
+/// The entry of a client in the queue.
+struct QueueEntry {
     client: Vec<u8>,
-    /// The time in ms for which the client may be called.
+    /// The time of the client's call, in ms.
     call: i64,
-    /// The end of the client's wait.
+    /// The end of the client's wait, in ms of the node's clock.
     until: i64,
 }
 
-impl QueueLine {
-    fn read(line: &[u8]) -> Option<Self> {
-        let (client, rest) = line.split_at_checked(NAME)?;
+impl QueueEntry {
+    fn read(entry: &[u8]) -> Option<Self> {
+        let (client, rest) = entry.split_at_checked(NAME)?;
         let rest = rest.strip_prefix(b" ")?.strip_suffix(b"\n")?;
         let (call, until) = rest.split_at_checked(4)?;
         let until = until.strip_prefix(b" ")?;
@@ -70,21 +71,23 @@ impl QueueLine {
     }
 }
 
-/// The queue as one client finds it at a node (`queue.lua`).
+/// The queue of a node, as one client sees it (`queue.lua`).
 struct Queue<'a> {
     key: &'a [u8],
+    /// The stored text of the queue.
     found: Vec<u8>,
-    /// The client's own line, if there is one, and its place among the others.
-    own: Option<QueueLine>,
+    /// The client's own entry.
+    own: Option<QueueEntry>,
+    /// The number of other entries ahead of the client's own entry.
     place: Option<usize>,
-    /// The lines of other clients.
-    lines: Vec<QueueLine>,
+    /// The entries of other clients.
+    entries: Vec<QueueEntry>,
     /// The number of clients that wait ahead of this one.
     ahead: usize,
 }
 
 impl<'a> Queue<'a> {
-    /// Reads the queue at `key` for the client with this name. Calls those ahead of it if a permit `is_free` for them.
+    /// Reads the queue at `key` for the client with this name. If a permit `is_free`, calls the clients ahead.
     fn read(store: &Store, key: &'a [u8], name: &[u8], is_free: bool) -> Self {
         let now = store.millis();
         let mut queue = Self {
@@ -92,54 +95,54 @@ impl<'a> Queue<'a> {
             found: store.get(key).ok().flatten().unwrap_or_default().to_vec(),
             own: None,
             place: None,
-            lines: Vec::new(),
+            entries: Vec::new(),
             ahead: 0,
         };
-        for mut line in queue.found.chunks(LINE).filter_map(QueueLine::read) {
-            if line.client == short(name) {
-                queue.place = Some(queue.lines.len());
-                queue.own = Some(line);
-            } else if line.until > now - KEPT_PLACE {
-                if line.until > now && queue.own.is_none() {
+        for mut entry in queue.found.chunks(ENTRY).filter_map(QueueEntry::read) {
+            if entry.client == short(name) {
+                queue.place = Some(queue.entries.len());
+                queue.own = Some(entry);
+            } else if entry.until > now - KEPT_PLACE {
+                if entry.until > now && queue.own.is_none() {
                     queue.ahead += 1;
                     if is_free {
-                        line.until = line.until.min(now + line.call);
+                        entry.until = entry.until.min(now + entry.call);
                     }
                 }
-                queue.lines.push(line);
+                queue.entries.push(entry);
             }
         }
         queue
     }
 
-    /// Makes a client with a line the last one, as one that no longer waits. It needs no line if no other has one.
-    /// Those that were after it wait for `advice` ms again.
+    /// Moves the client's entry to the end and ends the client's wait. Removes the entry if no other client has one.
+    /// The clients after it wait for `advice` ms again.
     fn record_served(&mut self, now: i64, advice: i64) {
-        let place = self.place.unwrap_or(self.lines.len());
-        for line in &mut self.lines[place..] {
-            if line.until > now {
-                line.until = line.until.max(now + advice);
+        let place = self.place.unwrap_or(self.entries.len());
+        for entry in &mut self.entries[place..] {
+            if entry.until > now {
+                entry.until = entry.until.max(now + advice);
             }
         }
-        if !self.lines.is_empty()
+        if !self.entries.is_empty()
             && let Some(mut own) = self.own.take()
         {
             own.until = own.until.min(now);
-            self.lines.push(own);
+            self.entries.push(own);
         }
     }
 
-    /// Lets the client wait at its place, or as the last one.
+    /// Puts the client's entry back at its place, or at the end.
     fn record_refused(&mut self) {
         if let Some(own) = self.own.take() {
-            let place = self.place.unwrap_or(self.lines.len());
-            self.lines.insert(place, own);
+            let place = self.place.unwrap_or(self.entries.len());
+            self.entries.insert(place, own);
         }
     }
 
-    /// Writes the queue if it has changed and was read whole. It is advice, so the write may fail.
+    /// Writes the queue if it changed and was read completely. The write may fail, because the queue is advice.
     fn write(&self, store: &mut Store) {
-        let text: Vec<u8> = self.lines.iter().flat_map(QueueLine::text).collect();
+        let text: Vec<u8> = self.entries.iter().flat_map(QueueEntry::text).collect();
         if text == self.found || self.found.len() == CUT {
             return;
         }
@@ -151,7 +154,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Returns the part of a client's name that is in its line.
+/// Returns the part of a client's name that is in its entry.
 fn short(name: &[u8]) -> &[u8] {
     &name[name.len().saturating_sub(NAME)..]
 }
@@ -186,7 +189,7 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
         }
     }
     if advice > 0 {
-        queue.own = Some(QueueLine {
+        queue.own = Some(QueueEntry {
             client: short(client).to_vec(),
             call,
             until: store.millis().saturating_add(advice),

@@ -1,4 +1,4 @@
-//! Permits over in-process nodes, in lines and under leases.
+//! Permits on in-process nodes: the lines, streaks and queues of their clients.
 
 use crate::kinds::Kind;
 use crate::node::Obstacle;
@@ -53,7 +53,7 @@ fn callers_of_a_process_ask_one_after_another() {
 
 const QUEUE: &[u8] = b"redlock:queue:2:{r}";
 
-/// Frees the permits at the nodes without a word to their holders.
+/// Deletes the permits' keys on the nodes, as if all permits were released.
 fn free_all(scene: &Scene) {
     for node in &scene.nodes {
         node.delete(b"r");
@@ -113,7 +113,7 @@ fn a_permit_that_was_held_briefly_stays_with_its_process() {
     acquired(&mut other);
 }
 
-/// The nodes would refuse an attempt while the permit of the streak is held.
+/// The nodes would refuse an attempt while the streak's permit is held.
 #[test]
 fn the_next_caller_of_a_streak_waits_for_the_release_here() {
     let first = Scene::new();
@@ -131,7 +131,7 @@ fn the_next_caller_of_a_streak_waits_for_the_release_here() {
     acquired(&mut own[5]);
 }
 
-/// Once a client ahead has come, the next release ends the pause.
+/// The next release ends the pause after the client ahead got its permit.
 #[test]
 fn a_client_behind_another_asks_at_the_next_release() {
     let scene = Scene::new();
@@ -158,7 +158,7 @@ fn a_client_behind_one_that_died_takes_a_second_free_permit() {
     acquired(&mut next);
 }
 
-/// Nobody tells it whether the client ahead has died, or stands ahead at one node alone.
+/// The client ahead may have died, or may be ahead at one node only, and no node reports this.
 #[test]
 fn a_client_behind_another_soon_asks_again() {
     let scene = Scene::new();
@@ -292,7 +292,7 @@ fn those_who_wait_for_one_of_two_delay_none_of_four() {
 fn a_client_that_died_keeps_a_free_permit_back_for_a_moment() {
     let scene = Scene::new();
     let held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
-    // Its process never runs again.
+    // The client dies: its process never runs again.
     std::mem::forget(scene.another().waits(&waiting_for_one_of(2)));
     let mut next = scene.another().waits(&waiting_for_one_of(2));
     let mut held = held.into_iter();

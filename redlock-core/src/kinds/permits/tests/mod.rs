@@ -29,7 +29,7 @@ fn permits(name: &str, count: u16, prefix: &str) -> AnyPermit {
     AnyPermit::new(count, &args)
 }
 
-/// The permits in the order in which nodes try them.
+/// Returns the permits in the order in which nodes try them.
 fn order(permits: &AnyPermit, token: &OwnerToken) -> Vec<u16> {
     let places = 0..permits.permits().unwrap();
     let chosen = places.map(|place| permits.choose_permit(token, place).unwrap());
@@ -80,12 +80,12 @@ fn every_permit_is_as_likely_to_be_first_as_any_other() {
         let token = OwnerToken::draw("web/1", &*io.environment().entropy);
         first[usize::from(order(&permits, &token)[0])] += 1;
     }
-    // 1000 each, with a standard deviation of 27.
+    // Each permit is expected first 1000 times, with a standard deviation of 27.
     let is_alike = first.iter().all(|count| (800..1200).contains(count));
     assert!(is_alike, "{first:?}");
 }
 
-/// Repeated a second later, it would move a client that waits again.
+/// An owed record would arrive a second later, and move a client that waits again.
 #[test]
 fn no_node_owes_the_record_that_a_client_was_served() {
     let client = token();

@@ -1,4 +1,4 @@
-//! The queue of the clients that wait for a permit, at one node.
+//! The queue of one node, with clients that wait for a permit.
 
 use super::*;
 use crate::env::Moment;
@@ -14,17 +14,17 @@ const ADVICE: u64 = 600;
 /// The time of a call, in ms.
 const CALL: u64 = 100;
 
-/// The refusal because of others that go first.
+/// The reply if other clients go first.
 const FOR_OTHERS: Value = Value::Int(-1);
 
-/// A node with two permits, and clients that are called by letters.
+/// A node with two permits. The tests name clients by letters.
 struct Site {
     store: Store,
     now: u64,
 }
 
 impl Site {
-    /// Returns a node both of whose permits are held.
+    /// Returns a node with both permits held.
     fn full() -> Self {
         let mut site = Self {
             store: Store::default(),
@@ -47,7 +47,7 @@ impl Site {
         self.store.del(PERMITS[permit]);
     }
 
-    /// Lets a client ask, which waits for `advice` ms if it is refused. Without a name it does not wait.
+    /// Asks for a permit. A refused client waits for `advice` ms. A client with an empty name never waits.
     fn ask(&mut self, name: &str, advice: u64) -> Value {
         self.ask_with(name, advice, &[])
     }
@@ -79,7 +79,7 @@ impl Site {
         LEAVE_QUEUE.run(&mut self.store, &[QUEUE], &[name_of(name).as_bytes()])
     }
 
-    /// Tells the node that a client won a permit at other nodes.
+    /// Reports to the node that a client won a permit at other nodes.
     fn wins_elsewhere(&mut self, name: &str) -> Value {
         let client = name_of(name);
         let arguments = [&client, SERVED].map(str::as_bytes);
@@ -91,7 +91,7 @@ impl Site {
     }
 }
 
-/// Returns the name of the client that is called by a letter.
+/// Returns the full name of the client with this letter.
 fn name_of(letter: &str) -> String {
     match letter {
         "" => String::new(),
@@ -147,7 +147,7 @@ fn a_client_that_was_served_goes_behind_all_that_wait() {
     assert_eq!(site.waits("a"), Value::Int(1));
 }
 
-/// A client that holds a permit is not in line. Its place is that of its last turn.
+/// A holder keeps the place that its last grant gave it, although it waits for nothing.
 #[test]
 fn a_client_that_comes_again_goes_ahead_of_one_served_since() {
     let mut site = Site::full();
@@ -207,7 +207,7 @@ fn a_client_that_does_not_come_when_called_loses_its_turn() {
     site.pass(1);
     assert_eq!(site.waits("c"), FOR_OTHERS, "it is the turn of b");
     assert_eq!(site.waits("b"), Value::Int(1));
-    // Its place is the same once it comes.
+    // Client a has kept its place when it asks again.
     assert_eq!(site.waits("a"), held("b"));
     site.release(0);
     assert_eq!(site.waits("c"), FOR_OTHERS);
@@ -255,7 +255,7 @@ fn a_text_that_is_no_line_of_a_queue_counts_for_nothing() {
     }
 }
 
-/// The short form of a script reads no more of the queue.
+/// The short form of a script reads the first 557 bytes of the queue.
 #[test]
 fn a_queue_that_was_read_in_part_stays_as_it_is() {
     let mut site = Site::full();
@@ -267,7 +267,7 @@ fn a_queue_that_was_read_in_part_stays_as_it_is() {
     assert!(site.store.says(QUEUE, beginning));
 }
 
-/// The call of those that come later ends with the permit.
+/// A grant ends the calls of the clients after the winner.
 #[test]
 fn clients_after_one_that_came_wait_on() {
     let mut site = Site::full();

@@ -1,4 +1,4 @@
-//! The releases of attempts on permits, at nodes that serve no release: they owe it.
+//! Releases of attempts on permits. Nodes that fail each release show which releases they owe.
 
 use crate::kinds::Kind;
 use crate::waiting::tests::*;
