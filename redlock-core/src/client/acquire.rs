@@ -161,7 +161,7 @@ impl<'a> Acquirer<'a> {
                 // Release first: each connection keeps the order, so release and acquisition share one round trip.
                 claim.release();
             }
-            turn.until_streak_goes_on(self.budget.last_attempt).await;
+            turn.pause_in_streak(self.budget.last_attempt).await;
             let other_process = if turn.questions_due() > 0 {
                 let lock = self.sought_lock();
                 let_others_go_first(&turn, &lock, self.budget.last_attempt).await

@@ -19,12 +19,14 @@ const MOST_DIVIDED: u32 = 6;
 /// The longest pause of a caller that lets others go first although the lock is free.
 const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 
-/// Bounds the time for which nodes remember that a refused caller waits.
+/// The shortest time for which nodes remember that a refused caller waits.
 const SHORTEST_ADVICE: Duration = Duration::from_millis(100);
+/// The longest time for which nodes remember that a refused caller waits.
 const LONGEST_ADVICE: Duration = Duration::from_secs(10);
 
-/// Bounds the time that a caller has to ask for a free permit.
+/// The shortest time that a caller has to ask for a permit that is free for it.
 pub(crate) const SHORTEST_CALL: Duration = Duration::from_millis(100);
+/// The longest time that a caller has to ask for a permit that is free for it.
 const LONGEST_CALL: Duration = Duration::from_secs(2);
 
 /// Returns the time for which an attempt may wait for the nodes. The time is well below the ttl, so an attempt that
@@ -189,16 +191,16 @@ impl<'a> RetryBudget<'a> {
         self.spread(environment, true).min(OTHERS_GO_FIRST)
     }
 
-    /// Returns the time for which nodes remember a refused caller: until its next attempt. `None` if the request allows
-    /// no retry.
+    /// Returns the time for which nodes remember a refused caller. The time is long enough for the next attempt. Returns
+    /// `None` if the request allows no retry.
     pub(crate) fn advice(&self) -> Option<Duration> {
         let advice = self.request.retry_delay.saturating_mul(3);
         let advice = advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE);
         (self.request.retry_limit != RetryLimit::Count(0)).then_some(advice)
     }
 
-    /// Returns the time that the caller has to ask for a permit once one is free for it: to hear of the release, to
-    /// check the keys and to ask.
+    /// Returns the time that the caller has to ask once a permit is free for it. In this time the caller hears of the
+    /// release, checks the keys and asks.
     pub(crate) fn call(&self) -> Duration {
         let two_round_trips = self.node_timeout.saturating_mul(2);
         two_round_trips.clamp(SHORTEST_CALL, LONGEST_CALL)

@@ -91,12 +91,12 @@ impl FairShare {
     }
 
     /// True if the streak may continue with a permit that is released `now`.
-    pub(super) fn may_go_on(&self, now: Moment) -> bool {
+    pub(super) fn may_continue(&self, now: Moment) -> bool {
         self.began.is_some() && self.may_hand_over(true, now)
     }
 
-    /// Returns the time until which a caller waits for the release of a lock that the streak got `now`. The time is short,
-    /// because the lock may be held for longer and the caller is in no queue.
+    /// Returns the moment until which the streak's next caller waits for a release, if the streak got a permit `now`. The
+    /// wait is short, because the permit may be held for longer, and the caller has no place in a queue on the nodes.
     pub(super) fn quiet_until(&self, now: Moment) -> Moment {
         let began = self.began.unwrap_or(now);
         let end = began.saturating_add(self.longest(self.handover_time));

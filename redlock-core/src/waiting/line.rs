@@ -21,7 +21,7 @@ use super::fair_share::FairShare;
 use super::handed_claim::HandedClaim;
 use super::refused_attempt::RefusedAttempt;
 
-/// Bounds the number of holders that prolong a streak.
+/// The largest factor by which permits prolong a streak: one for each holder up to this number.
 const MOST_HOLDERS: u16 = 8;
 
 /// The time between two looks of a caller that gives up, while votes are missing.
@@ -66,7 +66,7 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
-        // Each of n holders may let other processes in, so a streak on permits may be longer.
+        // A streak on permits may be longer, because each of n holders may let other processes in.
         let holders = match key.kind {
             Kind::Permits(count) => count.min(MOST_HOLDERS),
             _ => 1,
@@ -113,9 +113,9 @@ pub(super) struct LineState {
     /// The claim that the last holder handed to the caller with the turn.
     pub(super) handed_claim: Option<HandedClaim>,
     pub(super) share: FairShare,
-    /// True if the next attempt continues a streak with a permit released in this process.
+    /// True if the next attempt continues a streak, after this process released a permit.
     pub(super) is_in_streak: bool,
-    /// The moment until which a streak's next caller waits for a release in this process.
+    /// The moment until which the next caller of a streak waits for a release by this process.
     pub(super) quiet_until: Moment,
     /// The number of permits that callers got in this line and still hold.
     pub(super) permits_held: usize,

@@ -118,7 +118,7 @@ impl Lines {
         let Some(line) = self.find(key) else { return };
         let head = {
             let mut line = line.state.lock();
-            line.is_in_streak = line.share.may_go_on(now);
+            line.is_in_streak = line.share.may_continue(now);
             line.quiet_until = Moment::default();
             line.permits_held = line.permits_held.saturating_sub(1);
             line.head()

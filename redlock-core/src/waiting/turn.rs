@@ -122,9 +122,9 @@ impl Turn {
         }
     }
 
-    /// Waits in a streak for a release in this process, until `last_attempt` at the latest. The nodes would refuse an
-    /// attempt now, because they refused the attempt that began the streak.
-    pub(crate) async fn until_streak_goes_on(&self, last_attempt: Option<Moment>) {
+    /// Waits during a streak until this process releases a permit, or until `last_attempt` at the latest. An attempt
+    /// before the release would be refused, because the nodes have no other permit for this process.
+    pub(crate) async fn pause_in_streak(&self, last_attempt: Option<Moment>) {
         let until = self.change(|line| mem::take(&mut line.quiet_until));
         let until = last_attempt.map_or(until, |last| until.min(Some(last)));
         if let Some(until) = until.filter(|it| *it > self.lines.context.now()) {
@@ -132,7 +132,7 @@ impl Turn {
         }
     }
 
-    /// Pauses until `until`, until `free` completes, or until a permit was released in this process. "Long pauses" in
+    /// Pauses until `until`, until `free` completes, or until this process releases a permit. "Long pauses" in
     /// the documentation of the lines says why a pause may end earlier.
     pub(crate) async fn pause(&self, until: Moment, free: impl Future<Output = ()>) {
         let environment = &self.lines.context.environment;
@@ -173,8 +173,8 @@ impl Turn {
         self
     }
 
-    /// Records that the lock was acquired with this validity, and passes the turn on. A new streak begins unless the
-    /// attempt `is_in_streak`.
+    /// Records that the lock was acquired with this validity, and passes the turn on. An attempt that `is_in_streak`
+    /// continues the streak, and any other attempt begins a new one.
     pub(crate) fn pass_on(self, validity: &Validity, is_in_streak: bool) {
         let took = self.grant_time(validity);
         let forgotten = self.change(|line| {

@@ -4,7 +4,7 @@
 -- Returns the index of the taken key, from 1, or -1 if the free permits are for other clients. Otherwise returns a holder's
 -- token, which is ours if we have a permit here already, or 0 if no key is a string. A refused client waits in the queue
 -- for `advice` ms. One MGET takes a tenth of the time of n GETs. Falls back to GET for a user who may not run MGET.
-local advice, call, goes_on = ARGV[3] + 0, ARGV[5] + 0, ARGV[6] == 'streak'
+local advice, call, in_streak = ARGV[3] + 0, ARGV[5] + 0, ARGV[6] == 'streak'
 local values, holder, free = redis.pcall('MGET', unpack(KEYS)), 0, {}
 local function value(i)
   if values.err then return redis.pcall('GET', KEYS[i]) end
@@ -17,8 +17,8 @@ for i = 1, last - 1 do
   if holder == 0 and type(held) == 'string' then holder = held end
 end
 local client = ARGV[4]:sub(-16)
-local queue = read(value(last), client, #free > 0 and not goes_on)
-local ahead = goes_on and 0 or queue.ahead
+local queue = read(value(last), client, #free > 0 and not in_streak)
+local ahead = in_streak and 0 or queue.ahead
 if #free > ahead then
   for _, i in ipairs(free) do
     -- MGET shows a key of another type as missing. SET NX refuses such a key.

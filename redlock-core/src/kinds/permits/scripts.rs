@@ -175,9 +175,9 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
             free.push((place, *key));
         }
     }
-    let goes_on = arguments.get(5) == Some(&STREAK.as_bytes());
-    let mut queue = Queue::read(store, queue, client, !free.is_empty() && !goes_on);
-    let ahead = if goes_on { 0 } else { queue.ahead };
+    let is_in_streak = arguments.get(5) == Some(&STREAK.as_bytes());
+    let mut queue = Queue::read(store, queue, client, !free.is_empty() && !is_in_streak);
+    let ahead = if is_in_streak { 0 } else { queue.ahead };
     let is_for_others = free.len() <= ahead;
     if !is_for_others {
         for (place, key) in &free {
