@@ -19,14 +19,12 @@ const MOST_DIVIDED: u32 = 6;
 /// The longest pause of a caller that lets others go first although the lock is free.
 const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 
-/// The shortest time for which nodes remember that a refused caller waits.
+/// Bounds the time for which nodes remember that a refused caller waits.
 const SHORTEST_ADVICE: Duration = Duration::from_millis(100);
-/// The longest time for which nodes remember that a refused caller waits.
 const LONGEST_ADVICE: Duration = Duration::from_secs(10);
 
-/// The shortest time that a caller has to ask for a permit that is free for it.
+/// Bounds the time that a caller has to ask for a free permit.
 pub(crate) const SHORTEST_CALL: Duration = Duration::from_millis(100);
-/// The longest time that a caller has to ask for a permit that is free for it.
 const LONGEST_CALL: Duration = Duration::from_secs(2);
 
 /// Returns the time for which an attempt may wait for the nodes. The time is well below the ttl, so an attempt that
@@ -185,7 +183,7 @@ impl<'a> RetryBudget<'a> {
         environment.jittered(OTHERS_GO_FIRST.min(self.request.retry_delay))
     }
 
-    /// Returns the pause of a caller that waits in a queue on the nodes, while a permit may be free. The pause begins
+    /// Returns the pause of a caller in a queue of the nodes, while a permit may be free. The first pauses are
     /// short, because either the callers ahead ask at once, or the nodes disagree about the order.
     pub(crate) fn spread_in_queue(&mut self, environment: &Environment) -> Duration {
         self.spread(environment, true).min(OTHERS_GO_FIRST)
@@ -199,8 +197,8 @@ impl<'a> RetryBudget<'a> {
         (self.request.retry_limit != RetryLimit::Count(0)).then_some(advice)
     }
 
-    /// Returns the time that the caller has to ask once a permit is free for it. In this time the caller hears of the
-    /// release, checks the keys and asks.
+    /// Returns the time that the caller has to ask for a free permit. In this time the caller hears of the release,
+    /// checks the keys and asks.
     pub(crate) fn call(&self) -> Duration {
         let two_round_trips = self.node_timeout.saturating_mul(2);
         two_round_trips.clamp(SHORTEST_CALL, LONGEST_CALL)

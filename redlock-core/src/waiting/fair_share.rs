@@ -95,8 +95,8 @@ impl FairShare {
         self.began.is_some() && self.may_hand_over(true, now)
     }
 
-    /// Returns the moment until which the streak's next caller waits for a release, if the streak got a permit `now`. The
-    /// wait is short, because the permit may be held for longer, and the caller has no place in a queue on the nodes.
+    /// Returns the moment until which the next caller waits for a permit that the streak got `now`. The wait is short,
+    /// because the permit may be held for longer, and the caller has no place in a queue on the nodes.
     pub(super) fn quiet_until(&self, now: Moment) -> Moment {
         let began = self.began.unwrap_or(now);
         let end = began.saturating_add(self.longest(self.handover_time));

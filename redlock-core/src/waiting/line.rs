@@ -21,7 +21,7 @@ use super::fair_share::FairShare;
 use super::handed_claim::HandedClaim;
 use super::refused_attempt::RefusedAttempt;
 
-/// The largest factor by which permits prolong a streak: one for each holder up to this number.
+/// The largest number of holders that count for the length of a streak on permits.
 const MOST_HOLDERS: u16 = 8;
 
 /// The time between two looks of a caller that gives up, while votes are missing.
@@ -66,7 +66,7 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
-        // A streak on permits may be longer, because each of n holders may let other processes in.
+        // A streak on permits may be longer, because each holder may let other processes in.
         let holders = match key.kind {
             Kind::Permits(count) => count.min(MOST_HOLDERS),
             _ => 1,
@@ -115,7 +115,7 @@ pub(super) struct LineState {
     pub(super) share: FairShare,
     /// True if the next attempt continues a streak, after this process released a permit.
     pub(super) is_in_streak: bool,
-    /// The moment until which the next caller of a streak waits for a release by this process.
+    /// The moment until which a streak's next caller waits for a release by this process.
     pub(super) quiet_until: Moment,
     /// The number of permits that callers got in this line and still hold.
     pub(super) permits_held: usize,

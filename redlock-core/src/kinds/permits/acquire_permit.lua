@@ -1,9 +1,10 @@
--- Takes the first free permit, if more permits are free than clients wait ahead of ours in the queue.
+-- Takes the first free permit, if more permits are free than clients wait ahead.
 --   KEYS  the permits, in the order in which the script tries them; the queue
---   ARGV  token, ttl, advice, the client's name, the time of its call in ms; 'streak' to go ahead of all clients
--- Returns the index of the taken key, from 1, or -1 if the free permits are for other clients. Otherwise returns a holder's
--- token, which is ours if we have a permit here already, or 0 if no key is a string. A refused client waits in the queue
--- for `advice` ms. One MGET takes a tenth of the time of n GETs. Falls back to GET for a user who may not run MGET.
+--   ARGV  token, ttl, advice, the client's name, the time of its call in ms; 'streak' to retake, ahead of all clients,
+--         a permit that the client just released
+-- Returns the taken key's index, from 1, or -1 if the free permits are for others; else a holder's token, which is ours if
+-- we have a permit here already, or 0 if no key is a string. A refused client waits in the queue for `advice` ms.
+-- One MGET takes a tenth of the time of n GETs. Falls back to GET for a user who may not run MGET.
 local advice, call, in_streak = ARGV[3] + 0, ARGV[5] + 0, ARGV[6] == 'streak'
 local values, holder, free = redis.pcall('MGET', unpack(KEYS)), 0, {}
 local function value(i)

@@ -1,4 +1,4 @@
--- Removes a client from the queue, or moves a client that other nodes served to the end.
+-- Removes a client from the queue, or moves it to the end if other nodes served it.
 --   ARGV  the client's name; 'served' to move the client
 -- Returns 1, or -1 without a queue.
 local text = redis.pcall('GET', KEYS[last])

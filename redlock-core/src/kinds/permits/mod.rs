@@ -81,7 +81,7 @@ impl AnyPermit {
         keys
     }
 
-    /// Returns the client's name for the queue, or an empty name for a client that never waits.
+    /// Returns the client's name in the queue. The name is empty for a client that never waits.
     fn client_argument(&self) -> Argument {
         let client = self.client.as_ref();
         client.map_or_else(|| Argument::text(""), Argument::token)
@@ -102,7 +102,7 @@ impl LockProtocol for AnyPermit {
 
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
         let place = *self.place.lock();
-        // A client with all permits waits only for itself, so it needs no place in the queue.
+        // A client with all permits waits only for itself, so it needs no place.
         let has_all = place.permits_held >= self.keys.len();
         let advice = if has_all { Duration::ZERO } else { self.advice };
         let [ttl, advice, call] = [ttl, advice, self.call].map(Argument::millis);
@@ -147,7 +147,7 @@ impl LockProtocol for AnyPermit {
     }
 
     fn withdraw_call(&self, is_kept: bool) -> Option<Call> {
-        // A winner keeps its place, because the nodes that granted have moved it to the end.
+        // A winner keeps its place, because the granting nodes have moved it to the end.
         let leave = self.leave_call(Effect::Undoes(self.advice));
         leave.filter(|_| !is_kept)
     }
@@ -162,7 +162,7 @@ impl LockProtocol for AnyPermit {
     }
 
     fn turn_rule(&self) -> TurnRule {
-        // Another permit may be free for the next caller.
+        // The next caller may get another permit.
         TurnRule::PassOn
     }
 
@@ -185,15 +185,14 @@ impl LockProtocol for AnyPermit {
             .collect()
     }
 
-    /// Returns the number of nodes without a free permit. A node that granted another permit than most nodes had one
-    /// free.
+    /// Returns the number of nodes without a free permit. A node that granted another permit than most had a free one.
     fn most_rival_votes(&self, votes: &[Option<Vote>]) -> usize {
         let holdings = votes.iter().flatten().filter_map(Vote::holding);
         holdings.filter(|holding| !holding.has_strayed).count()
     }
 }
 
-/// Reads the reply of [`ACQUIRE_PERMIT`]: the index of the taken key, -1 if others go first, or a plain lock's refusal.
+/// Reads the script's reply: the taken key's index, -1 if others go first, or a plain refusal.
 fn read_permit(value: Value) -> Option<Vote> {
     match value {
         Value::Int(-1) => Some(Vote::Held(Holding::advice(Obstacle::EarlierClients, None))),
@@ -213,7 +212,7 @@ pub fn key_of(key: &Resource, prefix: &[u8], permit: u16) -> Resource {
     Resource::all([name_of(plain, permit, prefix)])
 }
 
-/// Returns the keys of `count` permits of the lock key `key`, with the key prefix `prefix`.
+/// Returns the keys of `count` permits of the lock `key`, with the key prefix `prefix`.
 pub(super) fn keys_of(key: &Resource, count: u16, prefix: &[u8]) -> Vec<Arc<[u8]>> {
     let plain = key.names().next().unwrap_or_default();
     let keys = (0..count).map(|permit| name_of(plain, permit, prefix).into());

@@ -10,9 +10,9 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Reads the client's entry and place, the entries of other clients, and the number of clients that wait ahead.
+-- Reads the queue for one client: its entry and place, and the entries of others. Counts the clients that wait ahead.
 -- With `is_free`, a permit is free for the clients ahead, but some of them may have died. So the script calls all of them:
--- a client that does not ask within the time of its call stops waiting, and others pass it.
+-- the wait of a client that does not ask within the time of its call ends, and others pass it.
 local function read(text, client, is_free)
   local queue = {text = type(text) == 'string' and text or '', ahead = 0}
   for i = 1, #queue.text, 36 do
@@ -44,7 +44,7 @@ local function write(queue)
   end
 end
 
--- Moves the client's entry to the end and ends the client's wait. Without entries of others, its entry is removed.
+-- Moves the client's entry to the end and ends the client's wait. Removes the entry if no other client has one.
 -- The clients after it wait for `advice` ms again: their calls end, because the permit is taken.
 local function serve(queue, advice)
   for i = queue.place or #queue + 1, #queue do

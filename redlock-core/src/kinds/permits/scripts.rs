@@ -36,10 +36,9 @@ const LIFE: i64 = 20_000;
 
 /// The number of bytes of a client's name in its entry.
 const NAME: usize = 16;
-/// The number of bytes of an entry.
 const ENTRY: usize = NAME + " 0000 0000000000000\n".len();
 
-/// The number of bytes that the short form of a script reads of a longer value (`brief.lua`).
+/// The number of bytes that a script's short form reads of a longer value (`brief.lua`).
 const CUT: usize = 557;
 
 /// The entry of a client in the queue.
@@ -74,11 +73,9 @@ impl QueueEntry {
 /// The queue of a node, as one client sees it (`queue.lua`).
 struct Queue<'a> {
     key: &'a [u8],
-    /// The stored text of the queue.
-    found: Vec<u8>,
-    /// The client's own entry.
+    stored: Vec<u8>,
+    /// The client's own entry, and the number of other entries before it.
     own: Option<QueueEntry>,
-    /// The number of other entries ahead of the client's own entry.
     place: Option<usize>,
     /// The entries of other clients.
     entries: Vec<QueueEntry>,
@@ -92,13 +89,13 @@ impl<'a> Queue<'a> {
         let now = store.millis();
         let mut queue = Self {
             key,
-            found: store.get(key).ok().flatten().unwrap_or_default().to_vec(),
+            stored: store.get(key).ok().flatten().unwrap_or_default().to_vec(),
             own: None,
             place: None,
             entries: Vec::new(),
             ahead: 0,
         };
-        for mut entry in queue.found.chunks(ENTRY).filter_map(QueueEntry::read) {
+        for mut entry in queue.stored.chunks(ENTRY).filter_map(QueueEntry::read) {
             if entry.client == short(name) {
                 queue.place = Some(queue.entries.len());
                 queue.own = Some(entry);
@@ -143,7 +140,7 @@ impl<'a> Queue<'a> {
     /// Writes the queue if it changed and was read completely. The write may fail, because the queue is advice.
     fn write(&self, store: &mut Store) {
         let text: Vec<u8> = self.entries.iter().flat_map(QueueEntry::text).collect();
-        if text == self.found || self.found.len() == CUT {
+        if text == self.stored || self.stored.len() == CUT {
             return;
         }
         if text.is_empty() {
