@@ -138,8 +138,9 @@
 //! Not covered are the texts of errors, of events and of `Debug`; what is `doc(hidden)`, and generated code;
 //! `redlock-macros` used by itself; the page and the JSON of `redlock-inspect`. A new parameter, key, metric, event or kind
 //! of error breaks nothing: enums that grow are `non_exhaustive`. The minimum Rust rises in minor versions.
-#![cfg_attr(feature = "testing", doc = "\n[`testing`]: mod@testing")]
-#![cfg_attr(not(feature = "testing"), doc = "\n[`testing`]: #features")]
+//!
+#![cfg_attr(feature = "testing", doc = "[`testing`]: mod@testing")]
+#![cfg_attr(not(feature = "testing"), doc = "[`testing`]: #features")]
 // docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
