@@ -87,8 +87,9 @@
 //!
 //! # Shutdown
 //! [`Redlock::shutdown`] lets bodies finish for a while, cancels the others, and releases all locks. Its result is a
-//! [report](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM, and [`Redlock::shutdown_after`] bounds a
-//! server that drains. [`Config::release_on_exit`] releases the locks of any other program at a signal.
+//! [report](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM. [`Redlock::shutdown_after`] runs a
+//! server, a worker or an election until such a signal, and limits the time in which it drains.
+//! [`Config::release_on_exit`] releases the locks of any other program at a signal.
 //!
 //! # Looking at a service
 //! [`Registry`](registry::Registry) shows the [leases](registry::Registry::held), the

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
-use redlock_core::internal::log_caught;
+use redlock_core::internal::{is_forked, log_caught};
 use redlock_core::targets;
 use tokio::sync::oneshot;
 use tracing::{error, info, warn};
@@ -75,6 +75,10 @@ pub async fn shutdown_signal() {
 
 /// Makes a signal shut `registry` down, as long as the caller keeps the receiver.
 pub(crate) fn add_waiter(registry: &Registry) -> Option<oneshot::Receiver<()>> {
+    if is_forked() {
+        // A thread of the parent process may have held the mutex of the listener.
+        return None;
+    }
     listener()?.add_waiter(Some(registry.clone()))
 }
 
