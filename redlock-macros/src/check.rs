@@ -18,7 +18,7 @@ use crate::resource::{resource, text};
 use crate::return_type::response;
 use crate::value::{bare, literal, lower, takes, word};
 
-/// A copy of the limit in `redlock-core`, because the macro cannot depend on that crate.
+/// A copy of the limit in `redlock-core`, because this crate does not depend on that one.
 const MAX_PERMITS: u32 = 256;
 
 /// Turns the parsed attribute into a plan. Returns `None` only after reporting an error.
@@ -248,7 +248,7 @@ fn is_path_keyword(ident: &Ident) -> bool {
         .any(|keyword| ident == keyword)
 }
 
-/// Returns the name under which the user's manifest renames the runtime, if it does.
+/// Returns the other name that the user's manifest gives the runtime, on the line of the dependency.
 fn name_in_the_manifest() -> Option<String> {
     let folder = std::env::var("CARGO_MANIFEST_DIR").ok()?;
     let manifest = std::fs::read_to_string(folder + "/Cargo.toml").ok()?;

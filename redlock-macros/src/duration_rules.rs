@@ -7,7 +7,7 @@ use crate::parameters::Key;
 use crate::parse::Args;
 use crate::plan::PlainValues;
 
-/// A copy of the limit in `redlock-core`, because the macro cannot depend on that crate.
+/// A copy of the limit in `redlock-core`, because this crate does not depend on that one.
 /// `init` checks the other rules for a ttl, because they need the drift factor of the configuration.
 const MIN_TTL: Duration = Duration::from_millis(10);
 

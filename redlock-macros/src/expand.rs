@@ -67,9 +67,10 @@ use crate::return_type::Output;
 // The specification precedes the user's block, so that the resource is computed before the block moves an argument.
 // The specification is a separate statement, because the borrows of a template must not live across the `await`.
 //
-// The body moves into the future that runs it before the first await, so it is stored only once. That future drops
-// the body before it releases the lock. If the future is dropped or panics, it drops the body first and the lease in
-// `slot` after it. The body is a variable, because editors analyse code in one macro better than code in two.
+// The body is made before the first await and moves into the future that runs it, so it is stored only once. That
+// future drops the body before it releases the lock. If the future is dropped or panics, it drops the body first and
+// the lease in `slot` after it. The body is a variable, because editors analyse code in one macro better than code in
+// two.
 //
 // rustc compiles every expression here once for each annotated function. To keep that cheap, the future calls a
 // function to convert an error, instead of a `match` around the `await`.

@@ -25,8 +25,9 @@ impl Names {
     /// The identifier means a parameter, a variable, a constant or a static.
     ///
     /// # Errors
-    /// Returns a message if the name is an unknown parameter. That is certain if fields follow it (`is_path`). It is
-    /// assumed if rustc would report nothing, or would suggest a similar parameter or a field of `self`.
+    /// Returns a message for an unknown name if fields follow it (`is_path`), or if rustc would report nothing, or
+    /// would suggest a similar parameter or a field of `self`. rustc decides about a name that is spelt as a constant
+    /// or that occurs in the statements.
     pub(crate) fn resolve(
         &self,
         name: &str,

@@ -98,7 +98,7 @@ impl PlainValues {
 /// The name of the lock, or its names.
 pub(crate) enum ResourcePlan {
     One(TextPlan),
-    /// Several names, which are locked all together.
+    /// Several names: the call locks all of them, or none.
     All(Vec<Template>),
 }
 

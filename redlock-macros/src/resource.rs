@@ -13,7 +13,7 @@ use crate::plan::{FormatArgument, ResourcePlan, Template, TextPlan};
 use crate::template::{Placeholder, scan};
 use crate::value::{bare, empty, literal, takes};
 
-/// Copies of the limits in `redlock-core`, because the macro cannot depend on that crate.
+/// Copies of the limits in `redlock-core`, because this crate does not depend on that one.
 const MAX_RESOURCE: usize = 1024;
 const MAX_NOTE: usize = 256;
 

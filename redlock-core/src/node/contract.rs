@@ -17,7 +17,7 @@ use super::{NodeHealth, NodeStatus, Submission, identity};
 ///   release, or still owes it.
 /// * The number of calls in flight is bounded. Beyond the bound, and without a connection, the node refuses calls at
 ///   once.
-/// * A node that may have forgotten locks begins a new [epoch](Node::epoch). It votes again once all locks that it may
+/// * A node that may have forgotten locks begins a new [epoch](Node::epoch). It abstains until all locks that it may
 ///   have granted are over.
 /// * The node answers every submission exactly once. A drop counts as an answer: the outcome is unknown.
 /// * Methods return at once and do not panic. The library catches a panic only in [`submit`](Node::submit). It calls
@@ -49,8 +49,8 @@ pub trait Node: Send + Sync + 'static {
 
     /// Reports to `watch` on its keys while the watch is wanted: whether they exist, their remaining time, and each
     /// change by any client. Returns at once, never blocks, and may be called from any thread. A late, missing or wrong
-    /// report costs only time, because a waiting caller also retries on its own, and sooner if few nodes report. The
-    /// default reports [`Unknown`](KeyReport::Unknown).
+    /// report costs only time, because a waiting caller also retries on its own, and sooner if too few nodes have
+    /// reported. The default reports [`Unknown`](KeyReport::Unknown).
     fn watch(&self, watch: Watch) {
         watch.report(KeyReport::Unknown);
     }
@@ -64,8 +64,8 @@ pub trait Node: Send + Sync + 'static {
     /// True if the node has answered all calls, and owes no release.
     fn drained(&self) -> bool;
 
-    /// True if each call has been sent, as far as there is a connection. The default is for a node that sends each call
-    /// in [`submit`](Node::submit).
+    /// True if each call has been sent, or if there is no connection on which to send it. The default is for a node
+    /// that sends each call in [`submit`](Node::submit).
     fn dispatched(&self) -> bool {
         true
     }

@@ -49,7 +49,7 @@ pub(crate) fn auxiliary_key(key: &[u8], prefix: &[u8], kind: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The auxiliary keys of a lock, with the words that errors use for them.
+/// The auxiliary keys of a lock. Errors call such a key `key`, and the parameter that needs it `parameter`.
 pub(crate) struct AuxiliaryKeys {
     pub(crate) keys: Resource,
     pub(crate) parameter: &'static str,

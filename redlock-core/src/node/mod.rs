@@ -7,7 +7,8 @@
 //! * A [`Submission`] is a [`Call`] and the duty to answer it. The call's [`Script`] is the command or the Lua text for
 //!   a server. [`Script::run`] does the same in Rust over a [`Store`]. The call's [`Effect`] says whether the node may
 //!   repeat it, and for how long the node must try to deliver it.
-//! * A [`Watch`] has the keys for which a caller waits. The node sends a [`KeyReport`] for each change of these keys.
+//! * A [`Watch`] has the keys for which a caller waits. The node reports their state, and each change of it, by a
+//!   [`KeyReport`].
 //!
 //! # A node tells
 //! * An [`Answer`] to each call: a [`Value`], which [`Answer::of_reply`] reads, or a [`NodeError`].
@@ -157,7 +158,8 @@ impl Answer {
     }
 }
 
-/// The reason why a node failed to serve an operation. A lock that another client holds is a vote, and not an error.
+/// The reason why a node failed to serve an operation. If another client holds the lock, the answer is no error: the
+/// vote is then [`Held`](Vote::Held).
 #[derive(Clone, PartialEq, Eq)]
 pub struct NodeError {
     kind: NodeErrorKind,
@@ -264,8 +266,8 @@ impl NodeError {
     }
 
     /// True if this error, instead of a vote, means that the node abstains from all operations. Some errors concern one
-    /// operation only, so the node still votes: a command that the user may not run, keys in a wrong slot or in several
-    /// slots, and a missing script.
+    /// operation only, so the node still votes: a command that the user may not run, keys in several slots or in a slot
+    /// of another master, and a missing script.
     pub(crate) fn concerns_the_node(&self) -> bool {
         const OF_THE_OPERATION: &str = "NOSCRIPT|CROSSSLOT|WRONGTYPE|MOVED|ASK|TRYAGAIN";
         match self.kind {

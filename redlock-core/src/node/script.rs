@@ -12,7 +12,7 @@ pub type Twin = fn(&mut Store, &[&[u8]], &[&[u8]]) -> Result<Value, Value>;
 
 /// A command or a Lua text, and its twin in Rust. Keys and arguments are its only variable parts.
 ///
-/// A test runs each script and its twin with random keys, arguments and faults, and compares replies and keys.
+/// A test runs each listed script and its twin with random keys, arguments and faults, and compares replies and keys.
 pub struct Script {
     /// The script's name, for logs and tests.
     pub name: &'static str,
@@ -82,8 +82,8 @@ impl Script {
         self
     }
 
-    /// Returns the script with the mark that it first tries its commands, before it writes. Other locks do without
-    /// these commands, so a user may lack them. The script skips the try if its last argument is `tried`. A connection
+    /// Marks a script that tries some commands before it writes. Other locks do without these commands, so a server's
+    /// user may lack the permission for them. The script skips the try if its last argument is `tried`. A connection
     /// adds that argument if its user may run the commands.
     #[must_use]
     pub const fn checking_commands(mut self) -> Self {

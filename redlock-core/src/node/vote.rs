@@ -9,7 +9,7 @@ use super::{Answer, NodeError, NodeErrorKind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Vote {
-    /// The call succeeded: the keys are ours (acquire), live longer (extend), or are deleted (release).
+    /// The call succeeded: the keys are ours (acquire), live longer (extend), or were ours and are deleted (release).
     Granted {
         /// The node's counter after this acquisition, if a fencing token was asked for.
         counter: Option<u64>,

@@ -24,7 +24,8 @@ pub enum KeyReport {
     Unknown,
 }
 
-/// The identity of the values of keys. It tells a new holder from the last one, which the expiry of a key cannot.
+/// The identity of the values of keys. It tells a new holder from the last one. The expiry of a key cannot tell the
+/// two apart, because both may have the same ttl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeldValue {
     hash: u64,

@@ -91,7 +91,7 @@ pub(super) struct CheckFacts<'a> {
     pub(super) set: SetView,
     /// The step of the node's clock since the last check, in ms; positive if forwards.
     pub(super) stepped_ms: Option<i64>,
-    /// The owner of the last clock that stepped.
+    /// The owner of the clock that stepped: the node, or this host.
     pub(super) whose_step: SteppedClock,
     /// The longest known `max_ttl`: of this process, or in the marker of any node.
     pub(super) longest_max_ttl: Duration,

@@ -11,8 +11,8 @@ use crate::env::{Moment, micros};
 /// The largest uncertainty of a reading. Readings with more are ignored.
 const VAGUE: Duration = Duration::from_millis(250);
 
-/// The longest time in which all nodes must show a step of this host's clock. After a step, the other nodes are asked
-/// at once.
+/// The time within which several nodes must show a step, to count as one step of this host's clock. After a step, the
+/// other nodes are asked at once.
 const TOGETHER: Duration = Duration::from_secs(2);
 
 /// The last reading of a node's clock, and its last step.

@@ -52,8 +52,8 @@ pub use checked_set::CheckedSet;
 pub use marker::{Marker, marker_key};
 pub use node_check::{Action, CheckAnswer, MarkerWrite, NodeCheck, Verdict};
 
-/// The largest unnoticed step of a node's clock. A clock has stepped if it moves against the client's clock by more
-/// than this, and a thousandth of the time, between two checks.
+/// The largest unnoticed step of a node's clock. A clock has stepped if, between two checks, it moves against the
+/// client's clock by more than this plus a thousandth of the time between them.
 pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
 
 /// Chooses how a client treats nodes that may have forgotten locks.
@@ -65,7 +65,7 @@ pub enum RestartCheck {
     Standard,
     /// As `Standard`, but even a new set waits for the longest ttl.
     Strict,
-    /// Every node votes at once. The client writes no markers.
+    /// Every node votes at once, unless it is the same server as another node. The client writes no markers.
     Off,
 }
 

@@ -1,4 +1,4 @@
-//! The restart check of one node: its rules, and why clients agree safely.
+//! The restart check of one node: its rules, and why clients that disagree stay safe.
 #![doc = include_str!("voting_rules.md")]
 
 use std::borrow::Cow;
@@ -99,7 +99,7 @@ pub enum Action {
         /// wait for them.
         is_settled: bool,
     },
-    /// The node has to wait for a write of its marker. Check the answer to that write.
+    /// The node has to wait. Write its marker, and check the answer to that write.
     Write(MarkerWrite),
     /// The node has to wait for an operator. End the connection, and check again on another one. The text says why, and
     /// what to do.
@@ -110,11 +110,11 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MarkerWrite {
-    /// The marker before the write; `None` if it must be missing. With any other marker, the write does nothing.
+    /// The marker before the write; `None` if it must be missing. With any other marker, the write must do nothing.
     pub expected: Option<Vec<u8>>,
     /// The marker after the write.
     pub new: Vec<u8>,
-    /// The end of the write's time, since the Unix epoch, by the node's clock. A later write does nothing.
+    /// The last moment for the write, since the Unix epoch, by the node's clock. A later write must do nothing.
     pub not_after: Duration,
 }
 
@@ -301,7 +301,8 @@ impl NodeCheck {
         }
         match self.own_quarantine(facts) {
             Some(hold) => hold,
-            // The marker is still there, so the node kept its memory. It may vote once each reached node has a marker.
+            // The marker is still there, so the node kept its memory. It may vote once the reached nodes are a
+            // majority, and each has a marker.
             None if found.cause == OPENING && facts.set == SetView::Marked => {
                 self.write(facts, NEW)
             }
@@ -325,14 +326,14 @@ impl NodeCheck {
         ))
     }
 
-    /// Begins a quarantine of a node that must have forgotten its grants.
+    /// Begins a quarantine, because the node may have forgotten its grants.
     fn distrust(&mut self, facts: &CheckFacts<'_>, cause: &'static str) -> Action {
         // Wait even if another client writes first, with any marker.
         self.hold_from(facts.check.time, cause.into(), facts);
         self.write(facts, cause)
     }
 
-    /// Returns the cause for a node in use that lost its marker.
+    /// Returns the cause for a node in use that lost its marker, or has the marker of a new set.
     fn loss_cause(&self, facts: &CheckFacts<'_>) -> &'static str {
         match &self.seen {
             Some(seen) if seen.is_of(facts.check) => FLUSHED,

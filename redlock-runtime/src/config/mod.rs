@@ -171,8 +171,8 @@ macro_rules! pool_setters {
 for_each_pool_setting!(pool_setters!());
 
 impl Config {
-    /// Returns the defaults, without a pool. `init` refuses a configuration without pools, so a forgotten Redis never
-    /// turns into locks in memory.
+    /// Returns the defaults, without a pool. `init` refuses a configuration without pools, because locks in memory must
+    /// never replace a Redis that was not configured.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new().pool("a", "redis://10.0.0.1:6379");
@@ -375,7 +375,7 @@ impl Config {
         self
     }
 
-    /// Sets the key at `key` to a source's value.
+    /// Sets the part of the configuration at `key` to a source's value.
     ///
     /// # Errors
     /// A text that names the expected values.

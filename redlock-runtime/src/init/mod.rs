@@ -45,11 +45,12 @@ pub use redlock::Redlock;
 /// # Errors
 /// [`InitError`] with every problem:
 /// * no pools, an invalid URL, two pools that are one node, or defaults outside the limits;
-/// * a function with an unknown pool, or with a ttl above `max_ttl`;
+/// * a function with an unknown pool, or with a ttl above `max_ttl`, and functions with equal names;
 /// * an override that fits no function, or several;
 /// * a server that a lock cannot rely on (see [`Config::vetting`]);
 /// * a [node of your own](Config::pool_node) that cannot be made;
-/// * default pools that refuse the login or the database, if the other pools are too few for a majority;
+/// * default pools that refuse the login or the database, or whose certificate is not trusted, if the other pools are
+///   too few for a majority;
 /// * a function whose pools refuse the commands of its kind of lock;
 /// * a registry that is running already.
 ///
@@ -95,7 +96,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Starts the background work: rechecks of leases, figures, and the end by a signal.
+    /// Starts the background work: rechecks leases that a node may have forgotten, reports figures, and listens for
+    /// signals.
     fn watch(&self, config: &Config) {
         if !self.votes().suffice() {
             let reason = ready::votes_of(self);

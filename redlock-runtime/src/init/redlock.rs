@@ -27,8 +27,8 @@ pub struct Redlock {
 }
 
 impl Redlock {
-    /// Starts a registry next to the global one. Calls find it through [`Registry::scope`] or [`Registry::enter`]. The
-    /// start checks only the annotated functions with an [override](Config::site). A function that names an unknown
+    /// Starts a registry that is not the global one. Calls find it through [`Registry::scope`] or [`Registry::enter`].
+    /// The start checks only the annotated functions with an [override](Config::site). A function that names an unknown
     /// pool reports that when it is called.
     ///
     /// ```
@@ -67,8 +67,8 @@ impl Redlock {
     /// Shuts locking down in order. Refuses new acquisitions, and lets bodies finish for the configured grace period.
     /// Then cancels the bodies that still run, releases all held locks, and returns a report.
     ///
-    /// A lock stays held while its body runs. If a body never yields, its key stays until the ttl, and the report names
-    /// it.
+    /// The shutdown never releases a lock under a body that still runs. The key of a body that never yields stays until
+    /// the ttl, and the report names that lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

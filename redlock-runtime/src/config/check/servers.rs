@@ -68,8 +68,8 @@ fn abstains(node: &dyn Node, kind: NodeErrorKind) -> Option<String> {
     }
 }
 
-/// Refuses each function whose kind of lock needs commands that too many of its pools forbid. Each connection tries the
-/// commands that all locks need, but some kinds need more. If only a minority lacks them, the log has a warning.
+/// Refuses each function whose kind of lock needs commands that no majority of its pools allows. Each connection tries
+/// the commands that all locks need, but some kinds need more. If only a minority lacks them, the log has a warning.
 fn check_permissions(
     checked: &CheckedConfig,
     servers: &[Arc<RedisNode>],

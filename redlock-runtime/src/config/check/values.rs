@@ -46,7 +46,7 @@ impl Config {
         addresses
     }
 
-    /// Returns the place at which a source sets `key`, or begins its table; `None` for code.
+    /// Returns the place where a source sets `key`, or else where its table begins; `None` if code sets it.
     pub(crate) fn place(&self, key: &KeyPath) -> Option<String> {
         let place = self.places.get(key);
         let place = place.or_else(|| self.places.get(&key.sibling("")));
@@ -72,7 +72,7 @@ impl Config {
                 Some(Ok(address)) => address,
                 Some(Err(invalid)) => {
                     let text = invalid.to_string();
-                    // The text names its key, unless its key is the URL.
+                    // The text names the key at fault, unless that is `url`.
                     let is_about = |key: &&&'static str| text.contains(&format!("`{key}`"));
                     let key = PoolConfig::KEYS.iter().find(is_about).unwrap_or(&"url");
                     let place = self.place(&KeyPath::new("pools", name, key));
