@@ -302,8 +302,7 @@ impl Drop for Acquirer<'_> {
             Round::start(self.nodes, call, Goal::All);
         }
         if !self.has_won {
-            // tokio keeps the task of the next caller, which got the turn, for this worker. Let other workers run that
-            // task.
+            // The turn went to the next caller. Let other workers run its task, which tokio keeps for this worker.
             share_woken_tasks();
         }
     }

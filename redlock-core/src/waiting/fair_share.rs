@@ -3,8 +3,8 @@
 //! A process that hands a lock over to its own callers, or asks again at once, is ahead of all processes that have yet
 //! to hear of a release. It therefore has to let them in: a streak is bounded in time, and a break follows. Without
 //! breaks, the worst of four processes has less than half the acquisitions of the best one. If the nodes are far away,
-//! it has none at all. A break is counted in round trips: a break that was bounded by a timer left one process with a
-//! third of its acquisitions.
+//! it has none at all. A break is counted in round trips, so its length follows the network. Breaks bounded by a timer
+//! left one process with a third of its acquisitions.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(super) struct FairShare {
     remembers_others: u8,
     /// The number of questions of the break that have yet to be asked.
     pub(super) questions_due: u32,
-    /// The end of the gap after a release. A caller that enters an empty line before it belongs to the streak.
+    /// The end of the gap after a release. A caller that enters an empty line before this moment belongs to the streak.
     binds_until: Moment,
     pub(super) rivals: Rivals,
 }

@@ -29,7 +29,7 @@ const NEXT_LOOK: Duration = Duration::from_millis(1);
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LineKey {
     keys: Resource,
-    /// Each kind has its own line. The nodes decide which kind goes first.
+    /// A line is for one kind. The nodes decide which kind goes first.
     kind: Kind,
     /// The identities of the nodes, sorted, so that every order gives one key.
     nodes: SmallVec<[usize; 5]>,
@@ -228,7 +228,7 @@ impl LineState {
         let is_later = |known: &Arc<RefusedAttempt>| {
             known.window.started > refusal.window.started && known.is_settled(now)
         };
-        // Ignore a refusal for which all callers have left, or have the final answer to a later attempt.
+        // Ignore the refusal. All callers that could use it have left, or have the final answer to a later attempt.
         if self.is_empty() || self.refusal.as_ref().is_some_and(is_later) {
             return None;
         }

@@ -120,7 +120,7 @@ impl RefusedAttempt {
         lock.protocol.watched_keys().iter().map(watch).collect()
     }
 
-    /// True if several clients split the votes, so that all of them failed. Waits for the votes that this needs, within
+    /// True if several clients split the votes, so that none can have won. Waits for the votes that this needs, within
     /// the attempt's timeout.
     pub(crate) async fn is_split(&self) -> bool {
         let needed = majority(self.lock.nodes.len());

@@ -41,7 +41,7 @@ struct WatchState {
     free_from: Box<[Option<Moment>]>,
     /// The values of the keys at each seat; `None` if unknown.
     values: Box<[Option<HeldValue>]>,
-    /// The holders that a majority of the seats named since the last call of `take_holders`. The latest is at the end.
+    /// The holders that a majority of the seats named since the last `take_holders`, in order of time.
     holders: Vec<OwnerId>,
     /// The seats whose last report gives the state of the keys.
     seeing: u64,
@@ -67,7 +67,7 @@ impl WatchState {
         moments.get(majority(self.free_from.len()) - 1).copied()
     }
 
-    /// True if the reports leave open whether a majority is held or free.
+    /// True if the reports leave open whether a majority of the nodes holds the keys.
     fn is_unsure(&self, counted: u64) -> bool {
         let free = self.seeing & !self.held & counted;
         !self.is_enough(self.held & counted) && !self.is_enough(free)
@@ -178,7 +178,7 @@ impl Reports {
 
 /// Watches keys for changes by any holder: an acquisition, an extension, a release or an expiry.
 ///
-/// A watch waits for a majority, because a holder's message reaches the nodes one after another. After the first report
+/// A watch waits for a majority, because a holder's calls reach the nodes one after another. After the first report
 /// alone, an attempt or a question would find no majority yet.
 ///
 /// Treat a watch as a hint: a node that is unable to track keys sends no reports.
@@ -192,7 +192,7 @@ impl QuorumWatch {
         Self::after_attempt(clock, nodes, keys, None)
     }
 
-    /// Watches all seats except those that failed in a refused attempt. A seat whose vote is missing counts from its
+    /// Watches all seats, except seats that failed in a refused attempt. A seat whose vote is missing counts from its
     /// vote on.
     pub(crate) fn after_attempt(
         clock: &Arc<dyn Clock>,
@@ -255,7 +255,7 @@ impl QuorumWatch {
         }
     }
 
-    /// Completes when a majority has reported the keys, and fewer than a majority report them free.
+    /// Completes when a majority of the nodes has reported, but no majority reports the keys free.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -284,7 +284,7 @@ impl QuorumWatch {
         due.is_some_and(|due| due <= self.reports.clock.now())
     }
 
-    /// Takes the processes that held the keys since the last call. The latest is at the end.
+    /// Takes the processes that held the keys since the last call, in order of time.
     pub(crate) fn take_holders(&self) -> Vec<OwnerId> {
         mem::take(&mut self.reports.state.lock().holders)
     }
@@ -316,7 +316,7 @@ impl QuorumWatch {
         self.reports.until(is_moved).await;
     }
 
-    /// Completes when the reports leave open whether a majority is held or free.
+    /// Completes when the reports leave open whether a majority of the nodes holds the keys.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -325,8 +325,8 @@ impl QuorumWatch {
         self.reports.until(|state| state.is_unsure(counted)).await;
     }
 
-    /// Completes when the reports of a majority are useless to a waiting caller. They leave open whether a majority is
-    /// held or free.
+    /// Completes when the reports of a majority are useless to a waiting caller. They leave open whether a majority of
+    /// the nodes holds the keys.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
