@@ -112,8 +112,7 @@ fn error_by_votes(
     })
 }
 
-/// Returns the error that the refusals give. The error names a holder if a node named one, and otherwise who goes
-/// first.
+/// Returns the error that the refusals give. It names a holder if a node named one, and otherwise who goes first.
 fn contended(
     refusal: &RefusedAttempt,
     votes: &[Option<Vote>],

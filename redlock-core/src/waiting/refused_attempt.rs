@@ -105,8 +105,7 @@ impl RefusedAttempt {
     }
 
     /// Returns watches for the end of another client's lock, one for each permit of several. The watches ask all nodes
-    /// that have not failed, including nodes whose votes are missing. If one of these nodes fails later, the others
-    /// suffice.
+    /// that have not failed, even those without a vote. If one of these nodes fails later, the others suffice.
     pub(crate) fn watches(&self) -> Vec<QuorumWatch> {
         let tally = self.votes.tally();
         let may_vote = tally.configured - tally.failed;

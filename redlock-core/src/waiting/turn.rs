@@ -106,8 +106,8 @@ impl Turn {
         rivals.for_each(|rival| line.share.rivals.record_served(rival));
     }
 
-    /// Completes when the lock is free and the processes served longer ago had time to ask. `watch` reports that the
-    /// lock is free.
+    /// Completes when the lock is free and the processes served longer ago had time to ask. `watch` reports a free
+    /// lock.
     pub(crate) async fn until_first(&self, watch: &QuorumWatch) {
         let environment = &self.lines.context.environment;
         loop {
@@ -212,8 +212,7 @@ impl Turn {
         });
         match claim {
             None => Some(ClaimOutcome::HandedOver),
-            // Send the release before the turn is dropped. The next caller's calls then follow the release on each
-            // connection.
+            // Send the release before the turn is dropped. Each connection then sends the next caller's calls after it.
             Some(claim) => claim.release().map(ClaimOutcome::Released),
         }
     }

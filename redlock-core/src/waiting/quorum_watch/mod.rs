@@ -21,8 +21,7 @@ use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
 use crate::waiting::rivals::majority_owner;
 
-/// The tolerance for equal ends of keys. The keys stayed the same if two reports of a node have ends within it and
-/// equal values.
+/// The tolerance for equal ends of keys. Keys stayed the same if two reports have ends within it and equal values.
 const END_TOLERANCE: Duration = Duration::from_millis(2);
 
 /// The reports of the nodes about the keys. Each node writes at its own seat, and one caller waits for the reports.
@@ -57,8 +56,7 @@ struct WatchState {
 }
 
 impl WatchState {
-    /// Returns the moment from which the keys are free on a majority of all nodes. Only reports of the seats `counted`
-    /// count.
+    /// Returns the moment from which the keys are free on a majority of all nodes. Only the seats in `counted` count.
     fn due(&self, counted: u64) -> Option<Moment> {
         let seats = self.free_from.iter().enumerate();
         let counted = seats.filter(|(seat, _)| counted & bit(*seat) != 0);
@@ -192,8 +190,7 @@ impl QuorumWatch {
         Self::after_attempt(clock, nodes, keys, None)
     }
 
-    /// Watches all seats, except seats that failed in a refused attempt. A seat whose vote is missing counts from its
-    /// vote on.
+    /// Watches all seats, except seats that failed in a refused attempt. A seat without a vote counts from its vote on.
     pub(crate) fn after_attempt(
         clock: &Arc<dyn Clock>,
         nodes: &NodeSet,

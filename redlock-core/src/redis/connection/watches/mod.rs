@@ -7,7 +7,7 @@
 //! until the next question about it.
 //!
 //! **The connection asks only about keys that changed.** An answer stays valid from one refusal to the next, until a
-//! message about the key comes. Otherwise a caller that waits for one of 256 permits would ask about all 256 after each
+//! message about the key comes. Otherwise a caller that waits for one of 256 permits would ask about all after each
 //! attempt.
 //!
 //! **A caller gets an immediate report only of a key that is held.** The key may have come free since. Then a message
@@ -17,8 +17,7 @@
 //!
 //! A server with a small table of keys drops one key for another, and reports each drop as a change. So if a message
 //! was about no change, the next question about the key waits for a pause. The pause begins short and grows up to 250
-//! ms, because real changes look similar: a reader that leaves a shared lock changes the end a little, and keeps the
-//! value.
+//! ms, because real changes look similar: a reader that leaves a shared lock changes only the end, and only a little.
 
 #[cfg(test)]
 mod tests;
