@@ -31,7 +31,7 @@ pub(crate) struct LineKey {
     keys: Resource,
     /// A line is for one kind. The nodes decide which kind goes first.
     kind: Kind,
-    /// The identities of the nodes, sorted, so that every order gives one key.
+    /// The identities of the nodes, sorted, so that their order makes no difference.
     nodes: SmallVec<[usize; 5]>,
 }
 
@@ -88,7 +88,7 @@ impl Line {
 #[derive(Clone)]
 pub(super) struct Ticket {
     pub(super) number: u64,
-    /// Wakes the caller at its turn, or from a pause during its turn.
+    /// Wakes the caller when its turn comes, or from a pause during its turn.
     pub(super) woken: Arc<Notify>,
 }
 

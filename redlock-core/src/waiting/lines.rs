@@ -50,7 +50,7 @@ struct LineMap {
     many: usize,
 }
 
-/// A line in the map, which finds it by the line's own key.
+/// An entry of the map, which finds a line by the line's own key.
 struct LineByKey(Arc<Line>);
 
 impl Borrow<LineKey> for LineByKey {

@@ -224,9 +224,9 @@ impl QuorumWatch {
         Self { reports }
     }
 
-    /// Completes when a majority of the configured nodes is free of the lock's keys. A node counts if it reported the
-    /// keys free, or if the remaining time in its last report has passed on our clock. The future never completes if
-    /// too few nodes can report. Only one caller at a time may wait.
+    /// Completes when a majority of the configured nodes holds none of the lock's keys. A node counts if it reported
+    /// the keys free, or if the remaining time in its last report has passed on our clock. The future never completes
+    /// if too few nodes can report. Only one caller at a time may wait.
     ///
     /// # Cancellation
     /// Dropping the future has no effect. The watch itself lasts until it is dropped.
