@@ -49,7 +49,8 @@ options! {
 
         /// Sets the time for which callers of this client may have a lock one after another, before callers of other
         /// processes may have it. The time is at least eight times as long as the nodes took to grant the lock. The
-        /// holder at the end of this time may finish. With zero, every lock is released for all processes.
+        /// holder at the end of this time may finish. A process may go on with one of n permits for n times as long, up to
+        /// eight times. With zero, every lock is released for all processes.
         handover_time: Duration = Self::DEFAULT_HANDOVER_TIME;
 
         /// Sets the number of callers that may wait for the same lock. Further callers are refused at once.

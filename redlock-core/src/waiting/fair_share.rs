@@ -95,11 +95,12 @@ impl FairShare {
         self.began.is_some() && self.may_hand_over(true, now)
     }
 
-    /// Returns the end of the streak.
-    pub(super) fn streak_end(&self) -> Moment {
-        self.began
-            .unwrap_or_default()
-            .saturating_add(self.longest(self.handover_time))
+    /// Returns the time until which a caller waits for the release of a lock that the streak got `now`. The time is short,
+    /// because the lock may be held for longer and the caller is in no queue.
+    pub(super) fn quiet_until(&self, now: Moment) -> Moment {
+        let began = self.began.unwrap_or(now);
+        let end = began.saturating_add(self.longest(self.handover_time));
+        end.min(now.saturating_add(HANDOVER_TIME))
     }
 
     /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if this process

@@ -21,6 +21,9 @@ use super::fair_share::FairShare;
 use super::handed_claim::HandedClaim;
 use super::refused_attempt::RefusedAttempt;
 
+/// Bounds the number of holders that prolong a streak.
+const MOST_HOLDERS: u16 = 8;
+
 /// The time between two looks of a caller that gives up, while votes are missing.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
@@ -63,7 +66,12 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
-        let share = FairShare::new(handover_time);
+        // Each of n holders may let other processes in, so a streak on permits may be longer.
+        let holders = match key.kind {
+            Kind::Permits(count) => count.min(MOST_HOLDERS),
+            _ => 1,
+        };
+        let share = FairShare::new(handover_time.saturating_mul(holders.into()));
         let state = LineState {
             share,
             ..LineState::default()

@@ -183,7 +183,7 @@ impl Turn {
             }
             line.share.record_acquired(validity.granted_at, took);
             if is_in_streak && !line.is_in_streak {
-                line.quiet_until = line.share.streak_end();
+                line.quiet_until = line.share.quiet_until(validity.granted_at);
             }
             line.permits_held += 1;
             line.refusal.take()

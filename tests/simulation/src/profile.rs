@@ -89,7 +89,8 @@ pub struct Rules {
 impl Rules {
     /// Returns for how long callers of one process may have a lock one after another if an acquisition takes `trip`.
     pub(crate) fn longest_streak(&self, trip: Duration) -> Duration {
-        self.handover_time.max(trip * 8)
+        let holders = self.permits.unwrap_or(1).min(8);
+        (self.handover_time * holders.into()).max(trip * 8)
     }
 }
 

@@ -53,6 +53,14 @@ fn callers_of_a_process_ask_one_after_another() {
 
 const QUEUE: &[u8] = b"redlock:queue:2:{r}";
 
+/// Frees the permits at the nodes without a word to their holders.
+fn free_all(scene: &Scene) {
+    for node in &scene.nodes {
+        node.delete(b"r");
+        node.delete(b"redlock:permit:1:{r}");
+    }
+}
+
 fn has_queue(scene: &Scene) -> bool {
     scene.nodes.iter().any(|node| node.get(QUEUE).is_some())
 }
@@ -64,7 +72,7 @@ fn a_process_that_releases_a_permit_lets_one_that_waits_go_first() {
     let mut held: Vec<_> = (0..2).map(|_| first.acquired(&one_of(2))).collect();
     let mut others = [&second, &third].map(|it| it.waits(&waiting_for_one_of(2)));
     let mut own = first.waits(&waiting_for_one_of(2));
-    first.clock.advance(HANDOVER_TIME);
+    first.clock.advance(HANDOVER_TIME * 2);
     for other in &mut others {
         drop(held.pop());
         assert!(is_waiting(&mut own), "it asked at once, and goes last");
@@ -99,10 +107,28 @@ fn a_permit_that_was_held_briefly_stays_with_its_process() {
     drop(held.pop());
     let brief = acquired(&mut own[2]);
     assert!(is_waiting(&mut own[3]));
-    first.clock.advance(HANDOVER_TIME);
+    first.clock.advance(HANDOVER_TIME * 2);
     drop(brief);
     assert!(is_waiting(&mut own[3]), "the streak is spent");
     acquired(&mut other);
+}
+
+/// The nodes would refuse an attempt while the permit of the streak is held.
+#[test]
+fn the_next_caller_of_a_streak_waits_for_the_release_here() {
+    let first = Scene::new();
+    let mut own = [0; 6].map(|_| first.acquire(&waiting_for_one_of(2)));
+    let mut held: Vec<_> = own[..2].iter_mut().map(acquired).collect();
+    assert!(own[2..].iter_mut().all(is_waiting));
+    for next in [2, 3, 4] {
+        drop(held.pop());
+        held.push(acquired(&mut own[next]));
+        assert!(is_waiting(&mut own[next + 1]));
+    }
+    free_all(&first);
+    assert!(is_waiting(&mut own[5]), "it does not ask");
+    first.clock.advance(HANDOVER_TIME * 2);
+    acquired(&mut own[5]);
 }
 
 /// Once a client ahead has come, the next release ends the pause.
@@ -118,6 +144,18 @@ fn a_client_behind_another_asks_at_the_next_release() {
     assert!(is_waiting(&mut last));
     drop(held.pop());
     acquired(&mut last);
+}
+
+#[test]
+fn a_client_behind_one_that_died_takes_a_second_free_permit() {
+    let scene = Scene::new();
+    let mut held: Vec<_> = (0..3).map(|_| scene.acquired(&one_of(3))).collect();
+    std::mem::forget(scene.another().waits(&waiting_for_one_of(3)));
+    let mut next = scene.another().waits(&waiting_for_one_of(3));
+    drop(held.pop());
+    assert!(is_waiting(&mut next));
+    drop(held.pop());
+    acquired(&mut next);
 }
 
 /// Nobody tells it whether the client ahead has died, or stands ahead at one node alone.
