@@ -95,8 +95,8 @@ impl FairShare {
         self.began.is_some() && self.may_hand_over(true, now)
     }
 
-    /// Returns the time until which a caller waits for the release of a lock that the streak got `now`. The time is short,
-    /// because the lock may be held for longer and the caller is in no queue.
+    /// Returns the moment until which the next caller waits for the release of a permit that was acquired `now`. The
+    /// wait is short, because the permit may be held for longer and the caller is in no queue.
     pub(super) fn quiet_until(&self, now: Moment) -> Moment {
         let began = self.began.unwrap_or(now);
         let end = began.saturating_add(self.longest(self.handover_time));

@@ -21,10 +21,10 @@ use super::fair_share::FairShare;
 use super::handed_claim::HandedClaim;
 use super::refused_attempt::RefusedAttempt;
 
-/// Bounds the number of holders that prolong a streak.
+/// The largest number of holders that make a streak longer.
 const MOST_HOLDERS: u16 = 8;
 
-/// The time between two looks of a caller that gives up, while votes are missing.
+/// The time between two checks of a caller that gives up while votes are missing.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
 /// Identifies a line. Callers with equal line keys compete for the same keys on the same nodes. Callers that want a
@@ -66,7 +66,7 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
-        // Each of n holders may let other processes in, so a streak on permits may be longer.
+        // A streak on n permits may last longer, because each of n holders may let other processes in.
         let holders = match key.kind {
             Kind::Permits(count) => count.min(MOST_HOLDERS),
             _ => 1,
