@@ -189,8 +189,8 @@ impl<'a> RetryBudget<'a> {
         self.spread(environment, true).min(OTHERS_GO_FIRST)
     }
 
-    /// Returns the time for which nodes remember a refused caller: until its next attempt. `None` if the request allows
-    /// no retry.
+    /// Returns the time for which nodes remember a refused caller: until its next attempt. `None` if no retry is
+    /// allowed.
     pub(crate) fn advice(&self) -> Option<Duration> {
         let advice = self.request.retry_delay.saturating_mul(3);
         let advice = advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE);
