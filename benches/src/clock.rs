@@ -18,13 +18,13 @@ pub(crate) fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What all threads of this process have used so far.
+/// Returns the processor time of all threads of this process so far.
 pub(crate) fn cpu_time() -> Duration {
     duration(clock_gettime(ClockId::ProcessCPUTime))
 }
 
-/// What the processes that this one has waited for have used in user mode, and those that they
-/// waited for; as far as the system tells.
+/// Returns the time in user mode of the processes for which this one has waited, and of their children. It is zero on a
+/// system without `/proc`.
 pub(crate) fn cpu_time_of_children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name of the program, in parentheses, may have blanks. It is the second field, and the

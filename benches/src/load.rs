@@ -11,21 +11,21 @@ use crate::stats::{percentile, whole};
 /// Every key of every run begins so.
 pub const PREFIX: &str = "bench:";
 
-/// How long a straggler may take to arrive before its key counts as left.
+/// The time after which a straggler's key counts as left.
 const STRAGGLE: Duration = Duration::from_secs(3);
 
 /// Callers, each with a key of its own, that lock and release one pair after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// How many at once.
+    /// The number of callers at once.
     pub callers: usize,
-    /// What precedes the measured part.
+    /// The time before the measured part.
     pub warm_up: Duration,
     /// The measured part.
     pub run: Duration,
 }
 
-/// What one run found.
+/// The figures of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     /// Pairs that began in the measured part and succeeded.
@@ -45,7 +45,7 @@ pub(crate) struct Sample {
     pub unconfirmed: usize,
     /// Pairs that failed, measured or not.
     pub failures: usize,
-    /// What the first of them said.
+    /// The text of the first failure.
     pub first_failure: Option<String>,
     /// Keys of this run that were still on a running node after it.
     pub left_behind: Vec<String>,
@@ -150,7 +150,7 @@ impl Sample {
     }
 }
 
-/// The benchmark's keys that are still on a node that runs, once the stragglers have had time.
+/// Returns the benchmark's keys that are left on running nodes, once the stragglers have had time.
 pub async fn keys_left(nodes: &Nodes) -> Vec<String> {
     let deadline = Instant::now() + STRAGGLE;
     loop {

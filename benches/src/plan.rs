@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How thorough a run is.
+/// The thoroughness of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Shows that the benchmarks work; the figures mean nothing.
@@ -14,12 +14,12 @@ pub enum Mode {
     Full,
 }
 
-/// What a run does, and for how long.
+/// The parts of a run, and their lengths.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How thorough it is.
+    /// The thoroughness.
     pub mode: Mode,
-    /// How often every contender gets its turn.
+    /// The number of turns of every contender.
     pub rounds: usize,
     /// The measured part of one turn without contention.
     pub run: Duration,
@@ -31,9 +31,9 @@ pub struct Plan {
     pub shares: Duration,
     /// The time before each of them, which is not measured.
     pub warm_up: Duration,
-    /// How long leases are watched that renew themselves.
+    /// The time for which leases are watched that renew themselves.
     pub renewal: Duration,
-    /// How long our nodes try to connect to a server that accepts and says nothing.
+    /// The connect timeout of our nodes for a server that accepts and stays silent.
     pub connect_timeout: Duration,
     /// The folder for generated programs and for results that are not kept.
     pub scratch: PathBuf,

@@ -14,7 +14,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// The statistics of `figures`; `None` if there are no figures.
+    /// Returns the statistics of `figures`, or `None` if there are no figures.
     pub(crate) fn of_any(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -28,7 +28,7 @@ impl Spread {
     }
 }
 
-/// The interval that has the median of what `figures` are drawn from, in 95 of 100 cases. It goes by ranks, so any
+/// Returns the 95 % interval of the median from which `figures` are drawn. It goes by ranks, so any
 /// distribution will do. `None` of fewer than six figures.
 pub(crate) fn median_interval(figures: &[f64]) -> Option<(f64, f64)> {
     let mut sorted = figures.to_vec();
@@ -45,29 +45,29 @@ pub(crate) fn median_interval(figures: &[f64]) -> Option<(f64, f64)> {
     (rank > 0).then(|| (sorted[rank - 1], sorted[sorted.len() - rank]))
 }
 
-/// The value below which `percent` of 100 of the sorted `values` lie; zero where there are none.
+/// Returns the percentile of the sorted values, or zero if there are none.
 pub(crate) fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let last = sorted.len().saturating_sub(1);
     let rank = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
     sorted.get(rank.min(last)).copied().unwrap_or_default()
 }
 
-/// In µs, as the tables show short times.
+/// Returns a short time in µs.
 pub fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// In ms, as the tables show long ones.
+/// Returns a long time in ms.
 pub fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// A count, as a figure.
+/// Returns a count as a figure.
 pub fn whole(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// In figures that a person can compare at a glance: three digits, and `k` or `M` for the rest.
+/// Returns a text of three digits, with `k` or `M` for the rest.
 pub(crate) fn brief(figure: f64) -> String {
     let (scaled, suffix) = match figure.abs() {
         large if large >= 1e6 => (figure / 1e6, " M"),

@@ -12,7 +12,7 @@ use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// How a body gets its lock.
+/// A way in which a body gets its lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// `#[redlock]`.
@@ -29,7 +29,7 @@ impl Way {
     /// All, in the order of the tables.
     pub(crate) const ALL: [Self; 4] = [Self::Attribute, Self::ByHand, Self::Run, Self::Core];
 
-    /// As the tables name it.
+    /// Returns its name in the tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Attribute => "#[redlock]",
@@ -40,7 +40,7 @@ impl Way {
     }
 }
 
-/// What runs under the lock.
+/// A body that runs under the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     /// Nothing to speak of.
@@ -53,7 +53,7 @@ impl Body {
     /// Both.
     pub(crate) const ALL: [Self; 2] = [Self::Trivial, Self::AwaitsOnce];
 
-    /// As the tables name it.
+    /// Returns its name in the tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Trivial => "trivial body",

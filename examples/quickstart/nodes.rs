@@ -161,11 +161,7 @@ impl Nodes {
     /// One line: who votes, and who does not for which reason.
     pub(crate) fn health(&self) -> String {
         let health = self.registry.iter().flat_map(Registry::health);
-        let nodes = health.map(|it| match it.status {
-            NodeStatus::Voting => format!("{} votes", it.pool),
-            NodeStatus::Abstaining(reason) => format!("{} does not vote ({reason})", it.pool),
-            other => format!("{} {other:?}", it.pool),
-        });
+        let nodes = health.map(|it| format!("{} {}", it.pool, it.status));
         nodes.collect::<Vec<_>>().join(", ")
     }
 

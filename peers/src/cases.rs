@@ -57,10 +57,10 @@ const WARM_UP: Case = Case {
     ..ONE
 };
 
-/// How long a program may take to start.
+/// The longest time for the start of a program.
 const START: Duration = Duration::from_secs(60);
 
-/// How long a program may take beyond its turn before it counts as hanging: longer than the ttl of a lock that was
+/// The time after its turn after which a program counts as hanging. It is longer than the ttl of a lock that was
 /// left, and than etcd takes to give an entry up.
 const PATIENCE: Duration = Duration::from_secs(12);
 

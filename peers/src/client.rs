@@ -22,7 +22,7 @@ const ARGUMENT: &str = "--measure-this-system";
 /// The ttl of every lock: far beyond the time for which a caller holds it.
 const TTL: Duration = Duration::from_secs(10);
 
-/// How long a caller of ours tries. The others have no bound, or half a minute too.
+/// The time for which a caller of ours tries. The others have no bound, or half a minute too.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The caller's number, and when it asked, acquired, began to release, and had released.

@@ -65,7 +65,7 @@ impl Etcd {
         says(self.ports[member], "etcd_server_is_leader 1")
     }
 
-    /// A member that is not the leader, and not the first one, which the first caller asks.
+    /// Returns a follower other than the first member, which the first caller asks.
     pub(crate) fn follower(&self) -> &Service {
         let mut members = 1..self.members.len();
         let follower = members.find(|&member| !self.is_leader(member));
@@ -77,7 +77,7 @@ impl Etcd {
         self.members.iter().for_each(Service::thaw);
     }
 
-    /// The leader; waits for the end of an election. A member that was stopped may have begun one.
+    /// Returns the leader, and waits for the end of an election. A member that was stopped may have begun one.
     pub(crate) async fn leader(&self) -> &Service {
         let within = Duration::from_secs(20);
         eventually("a leader of etcd", within, || async {
@@ -94,7 +94,7 @@ fn has_leader(port: u16) -> bool {
     says(port, "etcd_server_has_leader 1")
 }
 
-/// Whether the metrics of a member have this line.
+/// Returns true if the metrics of a member have this line.
 fn says(port: u16, line: &str) -> bool {
     let ask = || -> std::io::Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", port))?;

@@ -33,7 +33,7 @@ impl Postgres {
     }
 }
 
-/// The server may still be starting.
+/// Connects to the server, which may still be starting.
 async fn connected(
     server: &str,
 ) -> (

@@ -8,7 +8,7 @@ pub use redlock_core::node::{ClockOffset, LastError, NodeHealth, NodeStatus};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let redlock = redlock_runtime::Redlock::start(redlock_runtime::Config::new().pool("a", "memory://a")).await?; let _entered = redlock.registry().enter();
 /// for pool in redlock.registry().health() {
-///     println!("{}: {:?}, {:?}", pool.pool, pool.status, pool.node_health);
+///     println!("{} {}: {:?}", pool.pool, pool.status, pool.node_health);
 /// }
 /// # Ok(()) }
 /// ```

@@ -89,9 +89,10 @@
 //! clock and the tasks for it. [`restart_check`] has the rules for a node that may forget locks.
 //!
 //! # Shutdown
-//! [`Redlock::shutdown`] lets bodies finish, cancels slow bodies, releases their locks, and returns a
-//! [report](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM, and [`Redlock::shutdown_after`] bounds a
-//! server that drains. For a program that uses none of these, [`Config::release_on_exit`] releases the locks at a signal.
+//! [`Redlock::shutdown`] lets bodies finish for a while, cancels the others, and releases all locks. Its result is a
+//! [report](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM. [`Redlock::shutdown_after`] runs a
+//! server, a worker or an election until such a signal, and limits the time in which it drains.
+//! [`Config::release_on_exit`] releases the locks of any other program at a signal.
 //!
 //! # Looking at a service
 //! [`Registry`](registry::Registry) shows the [held](registry::Registry::held) leases, the

@@ -17,7 +17,7 @@ const CONSTANTS: [(&str, &str, &str, &[&str]); 8] = [
     ),
     (
         "redlock-core/src/waiting/turn.rs",
-        "LONGEST_UNTOLD_PAUSE: Duration = Duration::from_secs(2);",
+        "LONGEST_TURN_PAUSE: Duration = Duration::from_secs(2);",
         "after 2 s",
         &[
             "redlock-runtime/guide/reference/attribute.md",

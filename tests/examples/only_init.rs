@@ -1,7 +1,8 @@
 //! A program that calls `init` and no shutdown, with an attribute that says the ttl and three pools.
 //!
 //! `only_init work` is in the body again and again, `only_init panic` returns from it once and then panics
-//! in it, and `only_init hold` stays in it. `only_init wait` stays in it until `shutdown_signal()`.
+//! in it, and `only_init hold` stays in it. `only_init wait` stays in it until `shutdown_signal()`, and
+//! `only_init after` until `shutdown_after` cancels it.
 
 use std::error::Error;
 use std::future::pending;
@@ -63,6 +64,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
                     }
                 })
                 .await;
+            println!("shut down: {report}");
+            return Ok(());
+        }
+        "after" => {
+            let (_, report) = redlock.shutdown_after(charge(7, "hold")).await;
             println!("shut down: {report}");
             return Ok(());
         }

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What the command line asks for.
+/// Returns the pairing that the command line asks for.
 fn pairing(mut arguments: impl Iterator<Item = String>) -> Option<Pairing> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let mut checkouts = Vec::new();

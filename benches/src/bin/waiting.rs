@@ -126,7 +126,7 @@ impl Process {
     }
 }
 
-/// The processor time of a server so far, in seconds.
+/// Returns the processor time of a server so far, in seconds.
 fn cpu_time(server: &redlock_tests::RedisNode) -> f64 {
     let part = |field| server.info(field).and_then(|text| text.parse::<f64>().ok());
     let fields = ["used_cpu_user", "used_cpu_sys"];

@@ -115,7 +115,7 @@ impl Workspace {
         assert!(output.status.success(), "cargo {arguments:?}: {errors}");
     }
 
-    /// The seconds that a first build of `program` takes, without its dependencies.
+    /// Returns the seconds that a first build of `program` takes, its dependencies apart.
     fn time(&self, program: &str, command: &[&str], profile: &str) -> f64 {
         let main = self.directory.join(program).join("src/main.rs");
         let source = fs::read(&main).expect("the program");
@@ -132,7 +132,7 @@ impl Workspace {
         cpu_time_of_children().saturating_sub(before).as_secs_f64()
     }
 
-    /// The bytes of the released program.
+    /// Returns the bytes of the released program.
     fn size(&self, program: &str) -> f64 {
         let file = self.directory.join("target/release").join(program);
         let bytes = fs::metadata(file).expect("the program").len();
@@ -140,7 +140,7 @@ impl Workspace {
     }
 }
 
-/// A program whose functions are all compiled, because it makes a future of each.
+/// Returns a program whose functions are all compiled, because it makes a future of each.
 fn source(attribute: &str) -> String {
     let mut text = HEAD.to_owned();
     for number in 0..FUNCTIONS {

@@ -332,7 +332,7 @@ impl<'a> Team<'a> {
     }
 }
 
-/// A turn without a hand-over has no such time.
+/// Returns a hand-over's time in ms, or no number for a turn without hand-overs.
 fn hand_over_ms(of: &Figures, percent: usize) -> f64 {
     if of.hand_overs.is_empty() {
         f64::NAN

@@ -70,7 +70,7 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// One sample of each condition. Every other round begins with the frozen node and goes back to health.
+    /// Takes one sample of each condition. Every other round begins with the frozen node and goes back to health.
     fn round(&self, round: usize) -> Vec<(Condition, Sample)> {
         let hanging = &self.nodes[self.nodes.len() - 1];
         let mut samples = Vec::new();

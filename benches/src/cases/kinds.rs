@@ -17,7 +17,7 @@ use crate::report::Report;
 
 const NODES: [usize; 2] = [1, 3];
 
-/// How long one way has its turn before the next one has: far shorter than the machine's moods last.
+/// The length of a way's turn: far shorter than a disturbance of the machine.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Beyond any run: who holds the other permits does not renew them.
@@ -66,7 +66,7 @@ impl Way {
             .ttl(TTL)
     }
 
-    /// How many permits are held by others.
+    /// Returns the number of permits that another client holds.
     fn held(self) -> u16 {
         match self {
             Self::Permit(_, held) => held,
@@ -77,7 +77,7 @@ impl Way {
 
 type Rounds = [Vec<Sample>; Way::ALL.len()];
 
-/// One caller's pairs of each kind, over one node and over three.
+/// Measures one caller's pairs of each kind, over one node and over three.
 pub fn kinds(plan: &Plan, nodes: &Nodes, report: &mut Report) {
     for count in NODES {
         // A lone caller and its only server wait for each other. On one core nothing depends on where the host has
@@ -104,7 +104,7 @@ pub fn kinds(plan: &Plan, nodes: &Nodes, report: &mut Report) {
     }
 }
 
-/// The permits that are not free, as leases of another client.
+/// Takes the permits that another client holds.
 async fn take_permits(urls: &[String]) -> Vec<Lease> {
     let other = Ours::connect(urls, CONNECT_TIMEOUT).await;
     let mut leases = Vec::new();
@@ -116,7 +116,7 @@ async fn take_permits(urls: &[String]) -> Vec<Lease> {
     leases
 }
 
-/// All ways, there and back again, until each has had `run`.
+/// Gives all ways their turns, there and back again, until each has had `run`.
 fn turns(run: Duration, runtime: &Runtime, ours: &Ours, round: usize) -> Vec<Sample> {
     let mut parts: Vec<_> = Way::ALL.map(|_| Part::default()).into();
     let ways = u32::try_from(Way::ALL.len()).unwrap_or(u32::MAX);
@@ -141,7 +141,7 @@ fn turns(run: Duration, runtime: &Runtime, ours: &Ours, round: usize) -> Vec<Sam
         .collect()
 }
 
-/// What the slices of one way have in common.
+/// The sums over all slices of one way.
 #[derive(Default)]
 struct Part {
     calls: Calls,

@@ -22,7 +22,7 @@ pub use uncontended::uncontended;
 pub use wrapper::wrapper;
 pub use writer::kinds_writer;
 
-/// How long our nodes try to connect if all servers answer.
+/// The connect timeout of our nodes if all servers answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Returns `1 caller`, `16 callers`.

@@ -26,7 +26,7 @@ struct Round {
 
 const FIGURES: [Named<Round>; 2] = [("ns_a_call", |of| of.wall), ("cpu_ns_a_call", |of| of.cpu)];
 
-/// Measures the time of a call in each of the [`Way`]s, in turns of a millisecond.
+/// Measures the time of a call in each way, in turns of a millisecond.
 pub fn wrapper(plan: &Plan, report: &mut Report) {
     for flavor in [Flavor::CurrentThread, Flavor::MultiThread] {
         let runtime = runtime(flavor);
@@ -52,7 +52,7 @@ pub fn wrapper(plan: &Plan, report: &mut Report) {
     }
 }
 
-/// All ways in turn, there and back again, for so long altogether.
+/// Gives all ways their turns, there and back again, for so long altogether.
 fn turns(
     run: Duration,
     runtime: &Runtime,
@@ -84,7 +84,7 @@ fn turns(
     })
 }
 
-/// The median turn's nanoseconds for one call.
+/// Returns the median turn's nanoseconds for one call.
 fn a_call(turns: &mut [Duration]) -> f64 {
     turns.sort_unstable();
     let turn = percentile(turns, 50);

@@ -18,13 +18,13 @@ const CASE: &str = "a writer among 2 × 8 readers of 20 ms";
 /// The readers of each process.
 const READERS: [usize; 2] = [8; 2];
 
-/// How long a reader stays.
+/// The time for which a reader stays.
 const READ: Duration = Duration::from_millis(20);
 
-/// How long the writer stays, and how long it stays away on average.
+/// The time for which the writer stays, and the average time for which it stays away.
 const WRITE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 
-/// How the writer asks.
+/// The names of the writers, and their locks.
 const WRITERS: [(&str, Lock); 2] = [
     ("kind = \"write\"", Lock::Write),
     ("the plain lock", Lock::PlainWrite),

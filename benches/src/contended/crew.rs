@@ -37,7 +37,7 @@ impl Crew {
         Self(workers)
     }
 
-    /// The log of each worker.
+    /// Lets the workers take a turn, and returns the log of each.
     pub(crate) fn take(&mut self, turn: &Turn) -> Vec<Log> {
         self.order(turn);
         self.logs()
@@ -50,7 +50,7 @@ impl Crew {
         }
     }
 
-    /// The log of each worker, once the turn has ended.
+    /// Returns the log of each worker, once the turn has ended.
     pub(crate) fn logs(&mut self) -> Vec<Log> {
         self.0.iter_mut().map(Worker::answer).collect()
     }

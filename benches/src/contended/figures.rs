@@ -19,7 +19,7 @@ pub struct Figures {
     pub pair_p99: Duration,
     /// The longest of these times.
     pub pair_worst: Duration,
-    /// How often in a second the key went to another task.
+    /// The changes of the holding task in a second.
     pub switches_per_second: f64,
     /// The acquisitions of the worst task, by those of the best one.
     pub worst_to_best_task: f64,
@@ -38,7 +38,7 @@ pub struct Figures {
     pub wait_p99: Duration,
     /// The longest wait.
     pub wait_worst: Duration,
-    /// How often the key went to another process, by the acquisitions.
+    /// The changes of the holding process, by the acquisitions.
     pub handed_over: f64,
     /// From the call of a release to when another process, which was waiting then, had the key.
     pub hand_overs: Vec<Duration>,
@@ -148,7 +148,7 @@ fn worst_to_best(counts: &[usize]) -> f64 {
     whole(worst) / whole(best.max(1))
 }
 
-/// All acquisitions together are the permits.
+/// Returns the least part of the permits, of which all acquisitions together are the whole.
 fn least_part(turn: &Turn, of_each: &[usize]) -> f64 {
     let permits = whole(turn.lock.permits());
     let all = whole(of_each.iter().sum::<usize>().max(1));
@@ -186,8 +186,8 @@ fn most_at_once(entries: &[Entry]) -> usize {
     counts.max().unwrap_or(0)
 }
 
-/// For each release at which another process was waiting: how long until that had the key, however
-/// often the first one got it again meanwhile.
+/// Returns the time from each release to the acquisition of another process that was waiting then. The first process
+/// may have had the key again meanwhile.
 fn hand_overs(entries: &[Entry]) -> Vec<Duration> {
     let mut times = Vec::new();
     // Releases since the key last changed hands.
@@ -245,7 +245,7 @@ mod tests {
         figures_of(Lock::Plain, logs)
     }
 
-    /// In a turn for permits, each task has the permit of its own number.
+    /// Returns the figures of a turn. Each task has the permit of its own number, if there are permits.
     fn figures_of(lock: Lock, logs: &[Vec<(usize, u64, u64, u64)>]) -> Figures {
         let turn = Turn {
             kind: Kind::Ours,

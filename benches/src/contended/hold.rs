@@ -47,8 +47,8 @@ impl Log {
     }
 }
 
-/// The first two holders that were inside at once, if any were; `holds` is sorted by when they
-/// acquired.
+/// Returns the first two holders that were inside at once, if any were. `holds` is sorted by the
+/// acquisition.
 pub(crate) fn overlap<H: AsRef<Hold> + Copy>(holds: &[H]) -> Option<(H, H)> {
     let (first, rest) = holds.split_first()?;
     // The hold that ends last of those that began before.

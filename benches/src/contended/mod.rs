@@ -76,9 +76,9 @@ pub struct Turn {
     pub lock: Lock,
     /// The number of tasks of each process.
     pub crowds: Vec<usize>,
-    /// How long the key is held; zero is long enough for others to be scheduled in between.
+    /// The time for which the key is held. Zero is long enough for others to be scheduled in between.
     pub hold: Duration,
-    /// How long a task waits after a release before it asks again.
+    /// The pause of a task between a release and its next question.
     pub pause: Duration,
     /// The retry delay of contenders that poll.
     pub retry_delay: Duration,

@@ -16,15 +16,15 @@ impl Fleet {
         Self(fleet)
     }
 
-    /// The contender of that kind.
+    /// Returns the contender of that kind.
     pub(crate) fn get(&self, kind: Kind) -> &Contender {
         &self.0[kind.place()]
     }
 }
 
-/// The places 0 to `count` in the order of this round: back to front every other time, and
-/// beginning with another one then. Whoever always came first, or always behind the same other one,
-/// would always find the machine in the same state.
+/// Returns the places 0 to `count` in the order of this round. Every other round is reversed and begins with another
+/// place. A contender that always came first, or always after the same one, would always find the machine in the same
+/// state.
 pub fn in_turn(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |turn| {
         let turn = if round.is_multiple_of(2) {

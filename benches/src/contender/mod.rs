@@ -28,7 +28,7 @@ pub enum Kind {
     Ours,
     /// The `rslock` crate.
     Rslock,
-    /// What one writes by hand with the `redis` crate, waiting for all nodes.
+    /// A simple loop with the `redis` crate, which waits for all nodes.
     WaitForAll,
     /// The same, returning as soon as a majority has answered.
     WaitForMajority,
@@ -43,12 +43,12 @@ impl Kind {
         Self::WaitForMajority,
     ];
 
-    /// The place in [`ALL`](Self::ALL), and so among the samples of a round.
+    /// Returns the place in [`ALL`](Self::ALL), and so among the samples of a round.
     pub const fn place(self) -> usize {
         self as usize
     }
 
-    /// As the tables name it.
+    /// Returns its name in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ours => "redlock",
@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// How a pair that locked ended.
+/// The end of a pair that locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unlocked {
     /// As far as the implementation tells, by a release that a majority confirmed.

@@ -67,7 +67,7 @@ impl Ours {
         self.try_to_acquire(&request).await
     }
 
-    /// A lease on these nodes.
+    /// Returns a lease on these nodes.
     pub(crate) async fn acquire(&self, request: &Request) -> Lease {
         let lease = self.try_to_acquire(request).await;
         lease.expect("nobody else has it")

@@ -10,7 +10,7 @@ use redis::Script;
 use super::TTL;
 use super::redis_loop::RELEASE;
 
-/// How long a node may take to answer before the benchmark gives up.
+/// The longest time for an answer before the benchmark gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One blocking thread with a socket to each node, which locks and releases for all callers at
@@ -26,7 +26,7 @@ pub(crate) struct RawLoop {
     answers: Vec<u8>,
 }
 
-/// What is sent to every node in one go, and what each has to answer.
+/// Commands for every node in one write, and the answer that each has to give.
 #[derive(Default)]
 struct Step {
     commands: Vec<u8>,
@@ -34,7 +34,7 @@ struct Step {
 }
 
 impl RawLoop {
-    /// As the tables name it.
+    /// Returns its name in the tables.
     pub(crate) const NAME: &str = "raw sockets";
 
     /// Connects to the servers at `urls` for the callers of these keys, one for each.

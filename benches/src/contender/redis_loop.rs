@@ -20,7 +20,7 @@ pub(super) const RELEASE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then 
 /// machine, and would count as a failure.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How many answers are waited for.
+/// The answers for which the loop waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// As the simple loop does.
@@ -91,7 +91,7 @@ impl RedisLoop {
         }
     }
 
-    /// One attempt with a fresh token; `Err` with what has to be undone where no majority granted.
+    /// Makes one attempt with a fresh token. `Err` has the release that undoes a refused attempt.
     async fn attempt(&self, key: &str, ttl: Duration) -> Result<Taken, Taken> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -158,7 +158,7 @@ impl Taken {
         }
     }
 
-    /// The same if only a minority may have granted: without a majority, no release is confirmed.
+    /// Gives the key back if only a minority may have granted it. No majority can confirm that.
     async fn undo(self) {
         self.send().await;
     }

@@ -39,13 +39,13 @@ const RAW: Load = Load {
     run: Duration::from_millis(10),
 };
 
-/// How often each probe has its turn in a round: the shorter the turns, the more do both meet the same machine.
+/// The turns of each probe in a round. The shorter they are, the more do both meet the same machine.
 const TURNS: usize = 4;
 
 /// The part of their usual rate that plain sockets have to reach in a round.
 const UNDISTURBED: f64 = 0.75;
 
-/// How often allocations and instructions are counted.
+/// The number of counts of allocations and of instructions.
 const COUNTS: usize = 3;
 
 /// Two checkouts, and how they are compared.
@@ -57,9 +57,9 @@ pub struct Pairing {
     pub probe: PathBuf,
     /// Only the cases whose name contains this.
     pub case: String,
-    /// How many rounds each case has.
+    /// The number of rounds of each case.
     pub rounds: usize,
-    /// How long a turn is.
+    /// The length of a turn.
     pub turn: Duration,
 }
 
@@ -189,7 +189,7 @@ fn take_turn(worker: &mut Worker, order: &str) -> f64 {
     pairs / nanos * 1e9
 }
 
-/// The rate that plain sockets reach while little else keeps the machine busy: a quarter of the rounds had more.
+/// Returns the rate of plain sockets on a machine with little else to do. A quarter of the rounds had more.
 fn usual<'a>(rounds: impl Iterator<Item = &'a Round>) -> f64 {
     let mut rates: Vec<_> = rounds.map(|round| round.raw).collect();
     rates.sort_by(f64::total_cmp);
@@ -202,7 +202,7 @@ fn undisturbed(rounds: &[Round], usual: f64) -> Vec<&Round> {
     rounds.iter().filter(is_kept).collect()
 }
 
-/// The median of the ratios within a round, and its interval.
+/// Returns the median of the ratios within a round, and its interval.
 fn ratio_of(rounds: &[&Round]) -> String {
     let ratios: Vec<_> = rounds
         .iter()
@@ -217,7 +217,7 @@ fn ratio_of(rounds: &[&Round]) -> String {
     }
 }
 
-/// The median of a count of each probe.
+/// Returns the median of a count of each probe.
 fn counted(probes: &[Probe; 2], count: impl Fn(&Probe) -> Option<f64>) -> Option<String> {
     let [base, other] = probes
         .each_ref()
@@ -229,7 +229,7 @@ fn counted(probes: &[Probe; 2], count: impl Fn(&Probe) -> Option<f64>) -> Option
     ))
 }
 
-/// The path of a checkout and its commit, as far as git tells.
+/// Returns the path of a checkout and its commit, as far as git tells.
 fn described(checkout: &Path) -> String {
     let mut git = Command::new("git");
     git.arg("-C")

@@ -39,8 +39,7 @@ pub(super) async fn acquire(
     acquirer.check_run(acquirer.budget.end).await?;
     let lease = acquirer.compete().await?;
     // Check again under the lock, because a holder that ran the job sent its record before its release on each
-    // connection. The caller's own limit does not bound the check: a caller that got the lock at the last moment would
-    // run the job again.
+    // connection. The caller's limit does not bound the check: a caller that got the lock late would run the job again.
     if let Err(already_run) = acquirer.check_run(None).await {
         lease.release().await;
         return Err(already_run);
@@ -148,8 +147,7 @@ impl<'a> Acquirer<'a> {
         }
     }
 
-    /// Asks the nodes until the lock is acquired or the budget is used up. Returns `None` if another caller took the
-    /// turn.
+    /// Asks the nodes until the lock is acquired or the budget is used up. Returns `None` if the turn was taken away.
     async fn use_turn(&mut self, turn: Turn) -> Option<Result<Lease, AcquireError>> {
         loop {
             if let Some(claim) = turn.take_handed_claim() {
@@ -297,13 +295,11 @@ impl Drop for Acquirer<'_> {
         let lines = &self.parts.lines;
         let is_kept = self.has_won || lines.need_mark(&self.line_key(), was_refused);
         if let Some(call) = self.protocol.withdraw_call(is_kept) {
-            // Each connection sends the call after the acquisitions. The client owes the call to a node until it is
-            // delivered.
+            // Each connection sends the call after the acquisitions. The client owes the call until it is delivered.
             Round::start(self.nodes, call, Goal::All);
         }
         if !self.has_won {
-            // tokio keeps the task of the next caller, which got the turn, for this worker. Let other workers run that
-            // task.
+            // The turn went to the next caller. Let other workers run its task, which tokio keeps for this worker.
             share_woken_tasks();
         }
     }

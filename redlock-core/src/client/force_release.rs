@@ -42,7 +42,7 @@ pub(super) async fn force_release(
     let call = any_kind::force_release(&keys, &lost);
     let answers = ask(context, nodes, call, Goal::All, None).await;
     let waited = context.now().saturating_since(began);
-    // Any answer is a confirmation. A holder that the answer names acquired the lock later.
+    // Any answer is a confirmation. If the answer names a holder, that holder acquired the lock after the first question.
     let confirmed = |vote| match vote {
         Vote::Held(_) | Vote::Absent => Vote::GRANTED,
         other => other,

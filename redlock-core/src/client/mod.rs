@@ -283,8 +283,8 @@ impl Client {
     /// nodes that still have work. Call this at the end of a process, because a node may always have work while callers
     /// acquire locks.
     ///
-    /// The wait ends early once, for 800 ms, only nodes that may be gone have work. If a majority is done, these are the
-    /// nodes that have sent all their calls, or have no connection. Otherwise these are the nodes that vote no. In a forked
+    /// The wait ends early after 800 ms in which only nodes that may be gone had work. If a majority is done, a node may be
+    /// gone if it has sent all its calls, or has no connection. Otherwise a node may be gone if it votes no. In a forked
     /// process the call returns at once, with the names of all nodes.
     ///
     /// # Cancellation
@@ -298,7 +298,7 @@ impl Client {
         self.shared.context.now()
     }
 
-    /// Returns `host/pid`, by which refusals in other processes name this client as the holder.
+    /// Returns `host/pid`, the name of this client as a holder in the refusals of other processes.
     pub fn owner(&self) -> &str {
         &self.shared.context.owner
     }

@@ -103,7 +103,7 @@ impl Drop for LibrarySleep {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn since_boot() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    // Both parts are non-negative on this clock.
+    // The conversions never fail, because both parts are non-negative on this clock.
     Duration::new(
         u64::try_from(time.tv_sec).unwrap_or(0),
         u32::try_from(time.tv_nsec).unwrap_or(0),

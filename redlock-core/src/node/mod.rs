@@ -130,6 +130,16 @@ pub enum NodeStatus {
     Abstaining(NodeError),
 }
 
+/// Writes `votes`, or `does not vote (…)` with the reason.
+impl fmt::Display for NodeStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Voting => f.write_str("votes"),
+            Self::Abstaining(reason) => write!(f, "does not vote ({reason})"),
+        }
+    }
+}
+
 /// A node's answer to one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

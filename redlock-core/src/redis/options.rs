@@ -23,8 +23,8 @@ options! {
         /// driver makes a new connection.
         dead_after: Duration = Duration::from_secs(5);
 
-        /// Sets the interval at which each node is checked, even an idle one. Default: 10 s. So a connection that died in
-        /// silence is replaced before a lock needs it.
+        /// Sets the interval at which each node is checked, even an idle one. Default: 10 s. The check finds a connection
+        /// that died in silence, so the driver replaces it before a lock needs it.
         heartbeat: Duration = Duration::from_secs(10);
 
         /// Sets the largest number of operations in flight. Default: 16 384. A node with this number votes no at once, but

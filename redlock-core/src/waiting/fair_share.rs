@@ -3,8 +3,8 @@
 //! A process that hands a lock over to its own callers, or asks again at once, is ahead of all processes that have yet
 //! to hear of a release. It therefore has to let them in: a streak is bounded in time, and a break follows. Without
 //! breaks, the worst of four processes has less than half the acquisitions of the best one. If the nodes are far away,
-//! it has none at all. A break is counted in round trips: a break that was bounded by a timer left one process with a
-//! third of its acquisitions.
+//! it has none at all. A break is counted in round trips, so its length follows the network. Breaks bounded by a timer
+//! left one process with a third of its acquisitions.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(super) struct FairShare {
     remembers_others: u8,
     /// The number of questions of the break that have yet to be asked.
     pub(super) questions_due: u32,
-    /// The end of the gap after a release. A caller that enters an empty line before it belongs to the streak.
+    /// The end of the gap after a release. A caller that enters an empty line before this moment belongs to the streak.
     binds_until: Moment,
     pub(super) rivals: Rivals,
 }
@@ -95,8 +95,8 @@ impl FairShare {
         self.began.is_some() && self.may_hand_over(true, now)
     }
 
-    /// Returns the moment until which the next caller waits for a permit that the streak got `now`. The wait is short,
-    /// because the permit may be held for longer, and the caller has no place in a queue on the nodes.
+    /// Returns the moment until which the next caller waits for the release of a permit that was acquired `now`. The
+    /// wait is short, because the permit may be held for longer and the caller is in no queue.
     pub(super) fn quiet_until(&self, now: Moment) -> Moment {
         let began = self.began.unwrap_or(now);
         let end = began.saturating_add(self.longest(self.handover_time));

@@ -25,8 +25,8 @@ pub(crate) struct HandedClaim {
 
 impl HandedClaim {
     /// True if `request`, whose lock has `protocol`, may take the claim over as it is. Both need the same permit, ttl,
-    /// drift and note, no fencing, and at least 9/10 of the validity left. As after an attempt, the epochs of the nodes
-    /// are read before the clock.
+    /// drift and note, no fencing, and at least 9/10 of the validity left. The epochs of the nodes are read before the
+    /// clock, as in an attempt.
     pub(crate) fn suits(
         &self,
         request: &Request,

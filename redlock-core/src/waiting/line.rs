@@ -21,10 +21,10 @@ use super::fair_share::FairShare;
 use super::handed_claim::HandedClaim;
 use super::refused_attempt::RefusedAttempt;
 
-/// The largest number of holders that count for the length of a streak on permits.
+/// The largest number of holders that make a streak longer.
 const MOST_HOLDERS: u16 = 8;
 
-/// The time between two looks of a caller that gives up, while votes are missing.
+/// The time between two checks of a caller that gives up while votes are missing.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
 /// Identifies a line. Callers with equal line keys compete for the same keys on the same nodes. Callers that want a
@@ -32,9 +32,9 @@ const NEXT_LOOK: Duration = Duration::from_millis(1);
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LineKey {
     keys: Resource,
-    /// Each kind has its own line. The nodes decide which kind goes first.
+    /// A line is for one kind. The nodes decide which kind goes first.
     kind: Kind,
-    /// The identities of the nodes, sorted, so that every order gives one key.
+    /// The identities of the nodes, sorted, so that their order makes no difference.
     nodes: SmallVec<[usize; 5]>,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
-        // A streak on permits may be longer, because each holder may let other processes in.
+        // A streak on n permits may last longer, because each of n holders may let other processes in.
         let holders = match key.kind {
             Kind::Permits(count) => count.min(MOST_HOLDERS),
             _ => 1,
@@ -96,7 +96,7 @@ impl Line {
 #[derive(Clone)]
 pub(super) struct Ticket {
     pub(super) number: u64,
-    /// Wakes the caller at its turn, or from a pause during its turn.
+    /// Wakes the caller when its turn comes, or from a pause during its turn.
     pub(super) woken: Arc<Notify>,
 }
 
@@ -236,7 +236,7 @@ impl LineState {
         let is_later = |known: &Arc<RefusedAttempt>| {
             known.window.started > refusal.window.started && known.is_settled(now)
         };
-        // Ignore a refusal for which all callers have left, or have the final answer to a later attempt.
+        // Ignore the refusal. All callers that could use it have left, or have the final answer to a later attempt.
         if self.is_empty() || self.refusal.as_ref().is_some_and(is_later) {
             return None;
         }

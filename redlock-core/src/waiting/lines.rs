@@ -38,8 +38,7 @@ pub(crate) struct Lines {
     handover_time: Duration,
     limits: WaiterLimits,
     waiting: AtomicUsize,
-    /// The number of the last ticket. Each number is used once, which tells a turn that was taken away from a later
-    /// turn.
+    /// The number of the last ticket. Each number is used once, which tells a turn that was lost from a later turn.
     last_ticket: AtomicU64,
     /// Lock the map before the line, if a caller needs both.
     map: Mutex<LineMap>,
@@ -51,7 +50,7 @@ struct LineMap {
     many: usize,
 }
 
-/// A line in the map, which finds it by the line's own key.
+/// An entry of the map, which finds a line by the line's own key.
 struct LineByKey(Arc<Line>);
 
 impl Borrow<LineKey> for LineByKey {
@@ -292,8 +291,7 @@ impl Lines {
     }
 
     /// Removes a caller from its line. If the caller has the turn, the turn goes to the first waiter. If the line is
-    /// then empty, releases the claim that was handed to the next caller, and forgets the line: now, or later in
-    /// `sweep`.
+    /// then empty, releases a claim that was handed over, and forgets the line: now, or later in `sweep`.
     pub(super) fn leave(&self, turn: &Turn) {
         let (number, now) = (turn.ticket.number, self.context.now());
         let deadline = self.step_deadline(now, self.context.node_timeout);

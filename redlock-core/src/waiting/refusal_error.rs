@@ -18,7 +18,7 @@ use super::refused_attempt::{GrantDefect, RefusedAttempt, SoughtLock};
 
 /// Returns the error for a caller whose last attempt is `refusal`. Waits until the nodes that granted the attempt have
 /// undone it, and asks one of the refusing nodes for the holder's remaining time. The wait for votes lasts until the
-/// attempt's timeout, and the wait for the other answers as long again. Both waits end at the caller's own limit.
+/// attempt's timeout, and the wait for the other answers lasts as long again. Both waits end at the caller's own limit.
 ///
 /// Dropping the future loses only the error.
 pub(crate) async fn refusal_error(
@@ -112,7 +112,7 @@ fn error_by_votes(
     })
 }
 
-/// Returns the error by the refusing nodes. It names a holder if a node named one, and otherwise who goes first.
+/// Returns the error that the refusals give. It names a holder if a node named one, and otherwise who goes first.
 fn contended(
     refusal: &RefusedAttempt,
     votes: &[Option<Vote>],

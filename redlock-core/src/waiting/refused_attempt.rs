@@ -105,8 +105,7 @@ impl RefusedAttempt {
     }
 
     /// Returns watches for the end of another client's lock, one for each permit of several. The watches ask all nodes
-    /// that have not failed, including nodes whose votes are missing. If one of these nodes fails later, the others
-    /// suffice.
+    /// that have not failed, even those without a vote. If one of these nodes fails later, the others suffice.
     pub(crate) fn watches(&self) -> Vec<QuorumWatch> {
         let tally = self.votes.tally();
         let may_vote = tally.configured - tally.failed;
@@ -120,7 +119,7 @@ impl RefusedAttempt {
         lock.protocol.watched_keys().iter().map(watch).collect()
     }
 
-    /// True if several clients split the votes, so that all of them failed. Waits for the votes that this needs, within
+    /// True if several clients split the votes, so that none can have won. Waits for the votes that this needs, within
     /// the attempt's timeout.
     pub(crate) async fn is_split(&self) -> bool {
         let needed = majority(self.lock.nodes.len());

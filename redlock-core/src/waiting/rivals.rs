@@ -15,7 +15,7 @@ pub(super) struct Rivals {
     order: Vec<OwnerId>,
     /// The number of rivals at the start of `order` that were served before this process.
     ahead: usize,
-    /// The number of times that the first rival went first since it was served.
+    /// The number of times that this process let the first rival go first since the rival was served.
     deferrals: u8,
 }
 

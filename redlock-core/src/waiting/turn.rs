@@ -1,4 +1,4 @@
-//! Turns: each lets one caller of a line ask the nodes, until its lease ends.
+//! Turns: the right of one caller in line to ask the nodes, until its lease ends.
 
 use std::future::{Future, pending};
 use std::mem;
@@ -19,7 +19,7 @@ use super::lines::Lines;
 use super::quorum_watch::QuorumWatch;
 use super::refused_attempt::RefusedAttempt;
 
-/// The longest pause, because nodes may fail to report a release. It limits every request.
+/// The longest pause of any request. Nodes may fail to report a release, so a longer pause could miss it.
 const LONGEST_TURN_PAUSE: Duration = Duration::from_secs(2);
 
 /// A caller's place in a line, and then its right to ask the nodes. Dropping the turn leaves the line and passes the
@@ -94,7 +94,7 @@ impl Turn {
         drop(replaced);
     }
 
-    /// Records the holders since the last call, by the reports to `watch`.
+    /// Records the other processes that had the lock since the last call, as seen by `watch`.
     pub(crate) fn record_seen(&self, watch: &QuorumWatch) {
         let holders = watch.take_holders();
         self.change(|line| self.record_rivals(line, holders));
@@ -106,8 +106,8 @@ impl Turn {
         rivals.for_each(|rival| line.share.rivals.record_served(rival));
     }
 
-    /// Completes when the lock is free and the processes served longer ago had time to ask. `watch` reports that the
-    /// lock is free.
+    /// Completes when the lock is free and the processes served longer ago had time to ask. `watch` reports a free
+    /// lock.
     pub(crate) async fn until_first(&self, watch: &QuorumWatch) {
         let environment = &self.lines.context.environment;
         loop {
@@ -212,8 +212,7 @@ impl Turn {
         });
         match claim {
             None => Some(ClaimOutcome::HandedOver),
-            // Send the release before the turn is dropped. The next caller's calls then follow the release on each
-            // connection.
+            // Send the release before the turn is dropped. Each connection then sends the next caller's calls after it.
             Some(claim) => claim.release().map(ClaimOutcome::Released),
         }
     }

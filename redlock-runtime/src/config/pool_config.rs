@@ -46,7 +46,7 @@ macro_rules! pool {
             /// Sets `key` to a source's value.
             ///
             /// # Errors
-            /// A text that names the expected values.
+            /// Returns a text that names the expected values.
             pub(super) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
                 match key {
                     $( stringify!($name) => self.$name = parse(raw)?, )+

@@ -4,7 +4,7 @@
 //! and the field of [`Config`](crate::Config) have the row's name. The key in the file is the row's name without the
 //! section. The variable has the whole name. For example, `shutdown_grace` of the section `shutdown` is `grace` in
 //! `[shutdown]`, and `REDLOCK_SHUTDOWN_GRACE`. Optional parts follow the default:
-//! * `from …` is the type that the setter takes, if it differs, and `by …` converts it.
+//! * `from …` is the type of the setter's argument, if it differs from the row's type. `by …` converts the argument.
 //! * `check …` returns the fault of a value, whether a source or the setter gave the value.
 //!
 //! To add a setting, begin with a row here, and follow the steps of CONTRIBUTING.md. `config/mod.rs` expands the rows,

@@ -38,7 +38,7 @@ impl SiteConfig {
         self
     }
 
-    /// Returns the override that results from this one above `lower`.
+    /// Merges two overrides. The values of this one win over those of `lower`.
     pub(crate) fn above(self, lower: Self) -> Self {
         Self {
             pools: self.pools.or(lower.pools),
@@ -49,7 +49,7 @@ impl SiteConfig {
     /// Sets `key` to a source's value.
     ///
     /// # Errors
-    /// A text that names the expected values.
+    /// Returns a text that names the expected values.
     pub(super) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
         match key {
             "pools" => self.pools = parse(raw)?,

@@ -253,7 +253,7 @@ impl<'a> Candidate<'a> {
             let shared = Arc::new(TermShared {
                 lease: lease.handle(),
                 candidate_resigned: Arc::clone(&self.election.resigned),
-                clock: Arc::clone(&self.registry.shared.environment.clock),
+                registry: self.registry.clone(),
                 until: (self.election.max_term).map(|max_term| self.now().saturating_add(max_term)),
                 resigned: SetOnce::new(),
             });

@@ -8,6 +8,7 @@ use redlock_core::internal::debug_in_part;
 use tokio::sync::SetOnce;
 
 use crate::lease::{Fenced, FencingToken, LeaseHandle};
+use crate::registry::Registry;
 
 /// A term of office. The body of [`Election::run`](super::Election::run) gets one each time this process is elected.
 ///
@@ -42,10 +43,16 @@ pub(super) struct TermShared {
     pub(super) lease: Fenced<LeaseHandle>,
     /// Set once the candidate has resigned.
     pub(super) candidate_resigned: Arc<SetOnce<()>>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(super) registry: Registry,
     /// The moment at which `max_term` ends.
     pub(super) until: Option<Moment>,
     pub(super) resigned: SetOnce<()>,
+}
+
+impl TermShared {
+    fn clock(&self) -> &dyn Clock {
+        &*self.registry.shared.environment.clock
+    }
 }
 
 impl Term {
@@ -118,16 +125,18 @@ impl Term {
     /// Returns the reason why the body has to end. Returns `None` if the body may continue.
     pub(super) fn reason_to_end(&self) -> Option<&'static str> {
         let shared = &*self.shared;
-        let has_passed = |until| shared.clock.now() >= until;
+        let has_passed = |until| shared.clock().now() >= until;
         if shared.resigned.initialized() {
             Some("its leader resigned")
         } else if shared.candidate_resigned.initialized() {
             Some("its candidate resigned")
         } else if shared.until.is_some_and(has_passed) {
             Some("`max_term` has passed")
+        } else if shared.registry.is_closing() {
+            Some("this process shuts down")
         } else {
             let is_expiring = shared.lease.core.is_expiring();
-            is_expiring.then_some("its lease expires, or this process shuts down")
+            is_expiring.then_some("its lease was not renewed in time")
         }
     }
 
@@ -138,7 +147,7 @@ impl Term {
             biased;
             () = shared.resigned.wait() => {}
             () = shared.candidate_resigned.wait() => {}
-            () = shared.clock.sleep_until(shared.until.unwrap_or_default()), if shared.until.is_some() => {}
+            () = shared.clock().sleep_until(shared.until.unwrap_or_default()), if shared.until.is_some() => {}
         }
     }
 
@@ -147,7 +156,7 @@ impl Term {
     pub(super) async fn within<B: Future>(&self, body: B) -> Option<B::Output> {
         let cut_off = async {
             self.until_asked_to_end().await;
-            let (clock, lease) = (&self.shared.clock, &self.shared.lease);
+            let (clock, lease) = (self.shared.clock(), &self.shared.lease);
             let until = clock.now().saturating_add(lease.validity());
             clock.sleep_until(until).await;
         };

@@ -65,6 +65,7 @@ struct ErrorDetails {
 ///     match error.kind() {
 ///         LockErrorKind::Contended(held) => format!("held, by {:?}", held.holding.owner()),
 ///         LockErrorKind::Lost(why) => format!("undo what was begun: {why}"),
+///         LockErrorKind::Unavailable(_) | LockErrorKind::ShuttingDown => "try again later".to_owned(),
 ///         other => format!("correct the program: {other:?}"),
 ///     }
 /// }

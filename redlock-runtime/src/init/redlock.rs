@@ -6,8 +6,7 @@ use redlock_core::internal::is_forked;
 
 use crate::config::{CheckedConfig, Config};
 use crate::error::InitError;
-use crate::registry::signal::is_process_ending;
-use crate::registry::{Registry, ShutdownReport, shutdown};
+use crate::registry::{Registry, ShutdownReport, shutdown, signal};
 
 /// The handle of a running registry. Keep it in `main`, because its drop shuts the registry down.
 ///
@@ -89,10 +88,12 @@ impl Redlock {
         self.registry.shared.shutdown.report().await
     }
 
-    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun, by
-    /// [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the configured deadline. Without
-    /// a deadline, one open connection or one endless handler could stop the process from ending, because servers drain
-    /// gracefully.
+    /// Runs a server, a worker or an [election](crate::election()) to its end, and then [shuts down](Self::shutdown).
+    /// SIGTERM and SIGINT begin the shutdown meanwhile, as if a task awaited [`shutdown_signal`](crate::shutdown_signal).
+    ///
+    /// Once a shutdown has begun, the server has until the configured deadline. Without a deadline, one open connection
+    /// or one endless handler could stop the process from ending, because servers drain gracefully. A server that does
+    /// not learn of the signal uses up all this time: let it await `shutdown_signal` too.
     ///
     /// Returns the server's result, or `None` if the deadline came first. The server is then dropped.
     ///
@@ -116,6 +117,7 @@ impl Redlock {
         self,
         server: S,
     ) -> (Option<S::Output>, ShutdownReport) {
+        let _waiter = signal::add_waiter(&self.registry);
         let output = shutdown::until_deadline(&self.registry, server.into_future()).await;
         (output, self.shutdown().await)
     }
@@ -134,7 +136,7 @@ impl Drop for Redlock {
             return std::mem::forget(self.registry.clone());
         }
         shutdown::begin_at_drop(&self.registry);
-        let is_ending = is_process_ending();
+        let is_ending = signal::is_process_ending();
         if is_ending || tokio::runtime::Handle::try_current().is_err() {
             shutdown::block_on_report(&self.registry);
         }

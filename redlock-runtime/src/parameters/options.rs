@@ -69,7 +69,7 @@ macro_rules! options {
             /// The lowest layer, with the built-in values.
             const BUILT_IN: Self = Self { $( $name: built_in!($($default)?), )+ };
 
-            /// Returns the layer that results from this layer above `lower`.
+            /// Merges two layers. The values of this layer override those of `lower`.
             pub(crate) fn above(self, mut lower: Self) -> Self {
                 $($(
                     if self.$name.is_some() {
@@ -91,7 +91,7 @@ macro_rules! options {
             /// Sets the parameter `key` to a source's value.
             ///
             /// # Errors
-            /// A text that names the expected values, or says that no parameter has this name.
+            /// Returns a text that names the expected values, or says that no parameter has this name.
             pub(crate) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
                 match key {
                     $( stringify!($name) => {
@@ -112,7 +112,7 @@ macro_rules! options {
                 [Some(name), other].into_iter().flatten()
             }
 
-            /// Returns the parameters that result from this layer above the built-in values.
+            /// Decides all parameters: those that this layer leaves out get the built-in values.
             pub(crate) fn decided(self, skips: bool) -> SiteParameters {
                 let all = self.above(Self::BUILT_IN);
                 SiteParameters {

@@ -10,8 +10,8 @@
 //! * `kind …` is for a parameter that decides the kind of the lock. It converts the value to the kind.
 //!
 //! To add a parameter, begin with a row here, and follow the steps of CONTRIBUTING.md. A new type needs an
-//! `impl ConfigValue`, its name in the `prelude`, and its name in `lib.rs::__private`, where the expansion finds it. A
-//! value is `Copy`, and a `static` can hold it. So a text needs a type of its own around a `&'static str`. The `Debug` of
+//! `impl ConfigValue`, its name in the `prelude`, and its name in `lib.rs::__private`, where the expansion finds it. The
+//! values of parameters are `Copy`, and a `static` can hold them. So a text needs a type of its own around a `&'static str`. The `Debug` of
 //! this type hides the text, because a configuration may have a password there.
 //!
 //! `pools` has no row, because `[defaults]` has no pools: their default is a key of its own, `default_pools`.
@@ -33,7 +33,8 @@ macro_rules! for_each_parameter {
             retry_count: u32, default super::DEFAULT_RETRY_COUNT, instead of wait;
 
             /// Sets the time for which the call keeps trying, instead of a number of retries. The time is a hard bound, or
-            /// [forever](crate::parameters::Wait::Forever).
+            /// [forever](crate::parameters::Wait::Forever). While no majority of the nodes answers, only a call that waits
+            /// forever makes more than two retries.
             wait: Wait, from impl Into<Wait>, instead of retry_count;
 
             /// Sets the longest pause between attempts. Default:
@@ -65,8 +66,8 @@ macro_rules! for_each_parameter {
 
             /// Sets the period of a job. Default: every call runs. A call is refused, or skipped, while a majority of the
             /// nodes remembers a run that began less than nine tenths of the period ago. [`remember`](Self::remember)
-            /// selects the runs that are remembered. The period is at least the ttl. Use it for efficiency only, because a
-            /// node may forget a run.
+            /// selects the runs that are remembered. The period is at least the ttl. Use this parameter
+            /// for efficiency only, because a node may forget a run.
             once_per: Duration;
 
             /// Sets which runs count for [`once_per`](Self::once_per). Default: runs that ended well. The

@@ -18,9 +18,9 @@ use redlock_core::error::Invalid;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MinValidity {
-    /// The lock has at least this time.
+    /// An acquired lock is valid for at least this time.
     Time(Duration),
-    /// The lock has at least this fraction of the ttl, from 0 to below 1.
+    /// An acquired lock is valid for at least this fraction of the ttl, from 0 to below 1.
     Fraction(f64),
 }
 

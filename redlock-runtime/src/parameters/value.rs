@@ -39,7 +39,7 @@ pub(crate) trait ConfigValue: Sized {
 /// Parses a value.
 ///
 /// # Errors
-/// A text that names the expected values.
+/// Returns a text that names the expected values.
 pub(crate) fn parse<T: ConfigValue>(raw: &RawValue<'_>) -> Result<T, String> {
     T::parse(raw).ok_or_else(|| format!("expected {}", T::EXPECTED))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
-use redlock_core::internal::log_caught;
+use redlock_core::internal::{is_forked, log_caught};
 use redlock_core::targets;
 use tokio::sync::oneshot;
 use tracing::{error, info, warn};
@@ -36,7 +36,8 @@ const ECHO: Duration = Duration::from_millis(100);
 ///
 /// A signal before the first poll ends the process, as it does without this function:
 /// see [`Config::release_on_exit`](crate::Config::release_on_exit). After the first poll, the first signal is kept for
-/// the next caller if no caller waits, for example because the future was dropped.
+/// the next caller if no caller waits, for example because the future was dropped. `shutdown_after` always waits, so
+/// this worker's round has the grace period:
 ///
 /// ```
 /// # async fn example(redlock: redlock_runtime::Redlock) {
@@ -70,6 +71,15 @@ pub async fn shutdown_signal() {
         // An error is impossible, because the listener keeps the sender until a signal comes.
         let _ = signal.await;
     }
+}
+
+/// Makes a signal shut `registry` down, as long as the caller keeps the receiver.
+pub(crate) fn add_waiter(registry: &Registry) -> Option<oneshot::Receiver<()>> {
+    if is_forked() {
+        // A thread of the parent process may have held the mutex of the listener.
+        return None;
+    }
+    listener()?.add_waiter(Some(registry.clone()))
 }
 
 /// Makes a signal shut `registry` down and then end the process. Has no effect if the program

@@ -148,3 +148,16 @@ async fn release_on_exit_steps_back_if_the_program_awaits_the_signal() {
     assert!(service.output().contains("shut down: "), "{service}");
     nodes.assert_no_lock_keys(Duration::ZERO).await;
 }
+
+#[tokio::test]
+async fn a_worker_below_shutdown_after_has_its_grace_at_a_signal() {
+    let (nodes, environment) = start_nodes().await;
+    let grace = [RELEASING[1]];
+    let service = spawn("after", &environment, &grace, "held").await;
+    service.signal(Signal::TERM);
+    assert!(service.wait(LONG).await.success(), "{service}");
+    let output = service.output();
+    assert!(output.contains("1 cancelled and released"), "{output}");
+    assert!(!output.contains(SAID), "{output}");
+    nodes.assert_no_lock_keys(Duration::ZERO).await;
+}

@@ -202,10 +202,10 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
         is_refused.then_some(()).ok_or(stats)
     })
     .await;
-    lines.until("does not tell of released locks").await;
+    lines.until("does not report released locks").await;
     watch();
     drop(set);
-    let told = lines.with(&["does not tell of released locks"]);
+    let told = lines.with(&["does not report released locks"]);
     let is_whole = |line: &String| line.contains("WARN") && line.contains("NOPERM");
     assert!(told.len() == 1 && is_whole(&told[0]), "{told:?}");
     assert!(!lines.text().contains("s3cret"));

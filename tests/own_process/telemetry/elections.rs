@@ -76,6 +76,12 @@ async fn l9_figures_show_who_leads_and_how_long_terms_were() {
     assert_eq!(now.of_site("redlock_terms_total", SITE), 3.0);
     assert_eq!(now.of_site("redlock_term_seconds_count", SITE), 3.0);
 
+    // A process that shuts down.
+    let asked = tokio::spawn(async move { office().run(async |term| term.ending().await).await });
+    locks.until_held("l9: office").await;
+    locks.shutdown().await;
+    asked.await.unwrap().unwrap();
+
     // l2, as a log shows it.
     let events = captured().events("l9: office").into_iter();
     let reasons = events
@@ -86,6 +92,7 @@ async fn l9_figures_show_who_leads_and_how_long_terms_were() {
         "its candidate resigned",
         "its body panicked, or was dropped",
         "its body panicked, or was dropped",
+        "this process shuts down",
     ];
     assert_eq!(reasons, expected.map(|it| Some(it.to_owned())));
     let token = term.fencing_token().to_string();

@@ -21,8 +21,7 @@ use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
 use crate::waiting::rivals::majority_owner;
 
-/// The tolerance for equal ends of keys. The keys stayed the same if two reports of a node have ends within it and
-/// equal values.
+/// The tolerance for equal ends of keys. Keys stayed the same if two reports have ends within it and equal values.
 const END_TOLERANCE: Duration = Duration::from_millis(2);
 
 /// The reports of the nodes about the keys. Each node writes at its own seat, and one caller waits for the reports.
@@ -41,7 +40,7 @@ struct WatchState {
     free_from: Box<[Option<Moment>]>,
     /// The values of the keys at each seat; `None` if unknown.
     values: Box<[Option<HeldValue>]>,
-    /// The holders that a majority of the seats named since the last call of `take_holders`. The latest is at the end.
+    /// The holders that a majority of the seats named since the last `take_holders`, in order of time.
     holders: Vec<OwnerId>,
     /// The seats whose last report gives the state of the keys.
     seeing: u64,
@@ -57,8 +56,7 @@ struct WatchState {
 }
 
 impl WatchState {
-    /// Returns the moment from which the keys are free on a majority of all nodes. Only reports of the seats `counted`
-    /// count.
+    /// Returns the moment from which the keys are free on a majority of all nodes. Only the seats in `counted` count.
     fn due(&self, counted: u64) -> Option<Moment> {
         let seats = self.free_from.iter().enumerate();
         let counted = seats.filter(|(seat, _)| counted & bit(*seat) != 0);
@@ -67,7 +65,7 @@ impl WatchState {
         moments.get(majority(self.free_from.len()) - 1).copied()
     }
 
-    /// True if the reports leave open whether a majority is held or free.
+    /// True if the reports leave open whether a majority of the nodes holds the keys.
     fn is_unsure(&self, counted: u64) -> bool {
         let free = self.seeing & !self.held & counted;
         !self.is_enough(self.held & counted) && !self.is_enough(free)
@@ -178,7 +176,7 @@ impl Reports {
 
 /// Watches keys for changes by any holder: an acquisition, an extension, a release or an expiry.
 ///
-/// A watch waits for a majority, because a holder's message reaches the nodes one after another. After the first report
+/// A watch waits for a majority, because a holder's calls reach the nodes one after another. After the first report
 /// alone, an attempt or a question would find no majority yet.
 ///
 /// Treat a watch as a hint: a node that is unable to track keys sends no reports.
@@ -192,8 +190,7 @@ impl QuorumWatch {
         Self::after_attempt(clock, nodes, keys, None)
     }
 
-    /// Watches all seats except those that failed in a refused attempt. A seat whose vote is missing counts from its
-    /// vote on.
+    /// Watches all seats, except seats that failed in a refused attempt. A seat without a vote counts from its vote on.
     pub(crate) fn after_attempt(
         clock: &Arc<dyn Clock>,
         nodes: &NodeSet,
@@ -227,9 +224,9 @@ impl QuorumWatch {
         Self { reports }
     }
 
-    /// Completes when a majority of the configured nodes is free of the lock's keys. A node counts if it reported the
-    /// keys free, or if the remaining time in its last report has passed on our clock. The future never completes if
-    /// too few nodes can report. Only one caller at a time may wait.
+    /// Completes when a majority of the configured nodes holds none of the lock's keys. A node counts if it reported
+    /// the keys free, or if the remaining time in its last report has passed on our clock. The future never completes
+    /// if too few nodes can report. Only one caller at a time may wait.
     ///
     /// # Cancellation
     /// Dropping the future has no effect. The watch itself lasts until it is dropped.
@@ -255,7 +252,7 @@ impl QuorumWatch {
         }
     }
 
-    /// Completes when a majority has reported the keys, and fewer than a majority report them free.
+    /// Completes when a majority of the nodes has reported, but no majority reports the keys free.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -284,7 +281,7 @@ impl QuorumWatch {
         due.is_some_and(|due| due <= self.reports.clock.now())
     }
 
-    /// Takes the processes that held the keys since the last call. The latest is at the end.
+    /// Takes the processes that held the keys since the last call, in order of time.
     pub(crate) fn take_holders(&self) -> Vec<OwnerId> {
         mem::take(&mut self.reports.state.lock().holders)
     }
@@ -316,7 +313,7 @@ impl QuorumWatch {
         self.reports.until(is_moved).await;
     }
 
-    /// Completes when the reports leave open whether a majority is held or free.
+    /// Completes when the reports leave open whether a majority of the nodes holds the keys.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
@@ -325,8 +322,8 @@ impl QuorumWatch {
         self.reports.until(|state| state.is_unsure(counted)).await;
     }
 
-    /// Completes when the reports of a majority are useless to a waiting caller. They leave open whether a majority is
-    /// held or free.
+    /// Completes when the reports of a majority are useless to a waiting caller. They leave open whether a majority of
+    /// the nodes holds the keys.
     ///
     /// # Cancellation
     /// Dropping the future has no effect.

@@ -12,8 +12,7 @@ fn short(limit: Duration) -> Request {
     request
 }
 
-/// Returns a scene in which another client holds the lock. A caller has asked the nodes, and `answers` makes them
-/// answer.
+/// Returns a scene in which another client holds the lock. A caller has asked the nodes, which answer on `answers`.
 fn asked() -> (Scene, Acquiring) {
     let scene = Scene::new();
     scene.hold_elsewhere();

@@ -3,8 +3,8 @@
 //! The server sends RESP3 push messages on the node's connection, only about keys that a question named (`CLIENT
 //! TRACKING ON OPTIN`). `NOLOOP` is left out: other callers of this process wait too, so the server also has to report
 //! what this process changed. A message only says that a key changed, so the connection asks for the new state of the
-//! key. With the answer, the server watches the key again. After one message about a key, the server stays silent until
-//! the next question about it.
+//! key. From its answer on, the server watches the key again. After one message about a key, the server stays silent
+//! until the next question about it.
 //!
 //! **The connection asks only about keys that changed.** An answer stays valid from one refusal to the next, until a
 //! message about the key comes. Otherwise a caller that waits for one of 256 permits would ask about all after each
@@ -17,8 +17,7 @@
 //!
 //! A server with a small table of keys drops one key for another, and reports each drop as a change. So if a message
 //! was about no change, the next question about the key waits for a pause. The pause begins short and grows up to 250
-//! ms, because real changes look similar: a reader that leaves a shared lock changes the end a little, and keeps the
-//! value.
+//! ms, because real changes look similar: a reader that leaves a shared lock changes only the end, and only a little.
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +40,7 @@ use crate::redis::errors::{CLOSED, lost};
 use super::pipeline::{CommandPipeline, Purpose};
 use watched_key::{KeyEnd, WatchedKey};
 
-/// The number of keys above which the connection forgets keys that no caller waits for.
+/// The number of keys up to which keys without callers are kept.
 const MANY_KEYS: usize = 1024;
 
 /// The largest number of keys in one question. The server answers calls of callers only after the question.
@@ -61,7 +60,7 @@ pub(in crate::redis) struct Watches {
     keys: HashMap<KeyName, WatchedKey>,
     /// The keys about which the connection has to ask because of a message.
     due: Vec<KeyName>,
-    /// The number of keys above which the next caller triggers a search for keys to forget.
+    /// The number of keys above which `add` next removes keys without callers.
     many: usize,
 }
 
@@ -209,7 +208,7 @@ impl Watches {
         value: &Value,
         pipe: &CommandPipeline,
     ) {
-        // Ignore the answers if no messages follow, because they are useless to callers then.
+        // Ignore the answers if the server sends no messages. Callers would wait for messages in vain.
         let (Value::List(answers), false) = (value, self.is_impossible) else {
             return;
         };
@@ -224,7 +223,7 @@ impl Watches {
             log_node!(
                 pipe.inbox.log,
                 WARN,
-                "node does not tell of released locks; waiting for one takes up to a retry delay longer",
+                "node does not report released locks; waiting for a lock takes up to a retry delay longer",
                 reason
             );
             self.is_impossible = true;
@@ -252,7 +251,7 @@ impl Watches {
     }
 
     /// Reports the keys to a caller once the server has answered about all of them. The keys are free if none exists.
-    /// Otherwise they are held until the last one ends.
+    /// Otherwise the keys are held until the last one ends.
     fn report(&self, watch: &Watch, now: Instant) {
         let names = watch.keys().names();
         let keys: Option<Vec<_>> = names.map(|name| self.keys.get(name)).collect();

@@ -63,8 +63,7 @@ impl KeyEnd {
     }
 }
 
-/// A key with the server's last answer about it. From this answer on, the server sends one message when the key
-/// changes.
+/// A key with the server's last answer about it. After the answer, the server sends one message when the key changes.
 pub(super) struct WatchedKey {
     pub(super) watches: Vec<Arc<Watch>>,
     /// The end of the key. `None` if it is unknown, or if the server will send no message about the key.
