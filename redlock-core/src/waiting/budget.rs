@@ -12,7 +12,7 @@ const UNANSWERED_RETRIES: u32 = 2;
 /// The shortest pause. It leaves the thread to other tasks even if the retry delay is zero.
 const SHORTEST_RETRY_PAUSE: Duration = Duration::from_millis(1);
 
-/// The first pause of callers that split the votes. It doubles from one split to the next.
+/// The first pause of callers that split the votes. The pause doubles from one split to the next.
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
 const MOST_DIVIDED: u32 = 6;
 
@@ -117,7 +117,7 @@ impl<'a> RetryBudget<'a> {
         self.pause
     }
 
-    /// Counts an attempt that begins at `started`. Returns its window, which ends at the caller's end at the latest.
+    /// Counts an attempt that begins at `started`. Returns the attempt's window, which ends within the caller's time.
     pub(crate) fn begin_attempt(&mut self, started: Moment, ttl: Duration) -> Window {
         self.attempts = self.attempts.saturating_add(1);
         let timeout = attempt_time(self.node_timeout, ttl);
@@ -189,8 +189,8 @@ impl<'a> RetryBudget<'a> {
         self.spread(environment, true).min(OTHERS_GO_FIRST)
     }
 
-    /// Returns the time for which nodes remember a refused caller. The time is long enough for the next attempt. Returns
-    /// `None` if the request allows no retry.
+    /// Returns the time for which nodes remember a refused caller. The time is long enough for the next attempt.
+    /// Returns `None` if the request allows no retry.
     pub(crate) fn advice(&self) -> Option<Duration> {
         let advice = self.request.retry_delay.saturating_mul(3);
         let advice = advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE);

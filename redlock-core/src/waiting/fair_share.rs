@@ -1,7 +1,7 @@
 //! Fair shares: callers of this process leave part of a lock's time to other processes.
 //!
 //! A process that hands a lock over to its own callers, or asks again at once, is ahead of all processes that have yet
-//! to hear of a release. It therefore has to let them in: a streak is bounded in time, and a break follows. Without
+//! to hear of a release. Such a process has to let others in: a streak is bounded in time, and a break follows. Without
 //! breaks, the worst of four processes has less than half the acquisitions of the best one. If the nodes are far away,
 //! it has none at all. A break is counted in round trips, so its length follows the network. Breaks bounded by a timer
 //! left one process with a third of its acquisitions.

@@ -82,8 +82,8 @@ impl Line {
         }
     }
 
-    /// Marks the line dead if it may be forgotten. Returns true if this call marked it. The caller has locked the map,
-    /// and then removes the line from the map.
+    /// Marks the line dead if it may be forgotten. Returns true if this call marked the line. The caller has locked the
+    /// map, and then removes the line from the map.
     pub(super) fn die_if_forgotten(&self, now: Moment) -> bool {
         let mut state = self.state.lock();
         let dies = !state.is_dead && state.may_be_forgotten(now);

@@ -212,7 +212,7 @@ impl Turn {
         });
         match claim {
             None => Some(ClaimOutcome::HandedOver),
-            // Send the release before the turn is dropped. Each connection then sends the next caller's calls after it.
+            // Send the release first, and drop the turn then: the next caller's calls follow on each connection.
             Some(claim) => claim.release().map(ClaimOutcome::Released),
         }
     }
