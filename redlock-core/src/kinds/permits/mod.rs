@@ -81,12 +81,6 @@ impl AnyPermit {
         keys
     }
 
-    /// Returns the client's name in the queue. The name is empty for a client that never waits.
-    fn client_argument(&self) -> Argument {
-        let client = self.client.as_ref();
-        client.map_or_else(|| Argument::text(""), Argument::token)
-    }
-
     /// Returns the call that removes the client from the queue.
     fn leave_call(&self, effect: Effect) -> Option<Call> {
         let (client, queue) = (self.client.as_ref()?, Arc::clone(&self.queue));
@@ -106,6 +100,9 @@ impl LockProtocol for AnyPermit {
         let has_all = place.permits_held >= self.keys.len();
         let advice = if has_all { Duration::ZERO } else { self.advice };
         let [ttl, advice, call] = [ttl, advice, self.call].map(Argument::millis);
+        // The name is empty for a client that never waits.
+        let name = self.client.as_ref();
+        let name = name.map_or_else(|| Argument::text(""), Argument::token);
         Call::in_order(
             &ACQUIRE_PERMIT,
             Effect::Takes,
@@ -113,13 +110,7 @@ impl LockProtocol for AnyPermit {
             read_permit,
         )
         .with_keys([Arc::clone(&self.queue)])
-        .with([
-            Argument::token(token),
-            ttl,
-            advice,
-            self.client_argument(),
-            call,
-        ])
+        .with([Argument::token(token), ttl, advice, name, call])
         .with(place.is_in_streak.then(|| Argument::text(STREAK)))
     }
 
