@@ -2,9 +2,9 @@
 //!
 //! A process that hands a lock over to its own callers, or asks again at once, is ahead of all processes that have yet
 //! to hear of a release. Such a process has to let others in: a streak is bounded in time, and a break follows. Without
-//! breaks, the worst of four processes has less than half the acquisitions of the best one. If the nodes are far away,
-//! it has none at all. A break is counted in round trips, so its length follows the network. Breaks bounded by a timer
-//! left one process with a third of its acquisitions.
+//! breaks, the worst of four processes has less than half the acquisitions of the best one, or none at all if the nodes
+//! are far away. A break is counted in round trips, so its length follows the network. Breaks bounded by a timer left
+//! one process with a third of its acquisitions.
 
 use std::time::Duration;
 

@@ -169,7 +169,7 @@ impl LockProtocol for AnyPermit {
         Some(Arc::new(one.one_of(self.keys().clone(), number)))
     }
 
-    /// Returns one set for each permit. A caller needs a majority that is free of the same permit.
+    /// Returns the key of each permit. A caller needs a majority of nodes on which the same permit is free.
     fn watched_keys(&self) -> Vec<Resource> {
         let each = self.keys.iter();
         each.map(|key| Resource::of(vec![Arc::clone(key)]))
