@@ -30,7 +30,8 @@ options! {
         max_in_flight: usize = 16_384;
 
         /// Sets the nodes that this one is checked with. The checks find whether the node may have forgotten locks, and
-        /// whether its clock steps. Without a checked set, only the node's own clock is checked.
+        /// whether its clock steps. Without a checked set, only the node's own clock is checked, so a server that restarts
+        /// empty votes at once.
         checked_set: Option<Arc<CheckedSet>> = None, from Arc<CheckedSet>;
 
         /// Sets the treatment of an unreliable server.

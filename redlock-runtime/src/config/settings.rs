@@ -20,7 +20,8 @@ macro_rules! for_each_setting {
     ($make:ident!()) => {
         $make! {
             /// Sets the check of nodes that may have forgotten locks. The default is [`RestartCheck::Standard`] for two
-            /// or more Redis pools, and [`RestartCheck::Off`] for one.
+            /// or more Redis pools, [`RestartCheck::Off`] for one, and [`RestartCheck::Strict`] next to a
+            /// [`pool_node`](Self::pool_node).
             ///
             /// ```
             /// use redlock_runtime::config::RestartCheck;
@@ -44,7 +45,8 @@ macro_rules! for_each_setting {
             "" key_prefix: String = String::new(), from impl Into<String>, check |prefix| key_prefix(prefix);
 
             /// Sets the longest ttl of any lock. Default: 5 min. A node that may have forgotten locks abstains for this
-            /// time, so all processes need the same value.
+            /// time, so all processes need the same value. Below a minute, lower the default ttl as well, by
+            /// [`defaults`](Self::defaults).
             ///
             /// ```
             /// # use std::time::Duration;

@@ -49,7 +49,8 @@ macro_rules! for_each_parameter {
             retry_count: u32, default super::DEFAULT_RETRY_COUNT, instead of wait;
 
             /// The time for which the call keeps trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
-            /// place of a number of retries.
+            /// place of a number of retries. With a time, the call gives up earlier if no majority of the nodes answers two
+            /// retries in a row.
             ///
             /// ```
             /// use std::time::Duration;
