@@ -198,7 +198,9 @@ impl<R: Rig> Bench<R> {
 /// Returns the vote of a call. Panics if the vote takes longer than [`LONGEST_WAIT`].
 pub(crate) async fn vote(asked: Asked) -> Vote {
     let vote = timeout(LONGEST_WAIT, asked.vote()).await;
-    vote.expect("every call is answered in time")
+    vote.unwrap_or_else(|_| {
+        panic!("a call had no answer, and had not failed, after {LONGEST_WAIT:?}")
+    })
 }
 
 /// Waits until `is_so`. Panics after [`LONGEST_WAIT`].

@@ -123,7 +123,8 @@ pub enum ServerFault {
     Sever,
     /// All connections of the nodes break, and new connections fail. The store keeps running.
     Cut,
-    /// The server freezes. It accepts connections and calls, and serves the calls when the fault ends.
+    /// The server freezes. It accepts connections and calls, and serves the calls when the fault ends. Until then the
+    /// node fails the calls, within [`LONGEST_WAIT`], and abstains.
     Freeze,
     /// The server dies. [`mend`](Rig::mend) restarts it.
     Kill,

@@ -17,6 +17,8 @@ use super::{NodeHealth, NodeStatus, Submission, identity};
 ///   release, or still owes it.
 /// * The number of calls in flight is bounded. Beyond the bound, and without a connection, the node refuses calls at
 ///   once.
+/// * If the server stops answering, the node fails the calls in flight within seconds, and still owes their releases. It
+///   abstains until the server answers again.
 /// * A node that may have forgotten locks begins a new [epoch](Node::epoch). It abstains until all locks that it may
 ///   have granted are over.
 /// * The node answers every submission exactly once. A drop counts as an answer: the outcome is unknown.
@@ -38,7 +40,8 @@ pub trait Node: Send + Sync + 'static {
     /// errors abstains.
     fn status(&self) -> NodeStatus;
 
-    /// Returns figures about the node, for operators. The default has the status only.
+    /// Returns figures about the node, for operators. The default sets only
+    /// [`is_connected`](NodeHealth::is_connected): true if the node votes.
     fn health(&self) -> NodeHealth {
         let is_connected = matches!(self.status(), NodeStatus::Voting);
         NodeHealth {

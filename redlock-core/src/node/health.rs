@@ -7,7 +7,15 @@ use std::time::Duration;
 use super::{NodeError, NodeErrorKind};
 
 /// The health of a node, in figures for people and graphs. Votes do not depend on them. A node of your own sets the
-/// figures that it has.
+/// figures that it has:
+///
+/// ```
+/// use redlock_core::node::NodeHealth;
+///
+/// let mut health = NodeHealth::default();
+/// health.server = Some("db.example:5432".to_owned());
+/// health.is_connected = true;
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NodeHealth {

@@ -32,7 +32,8 @@ options! {
         max_in_flight: usize = 16_384;
 
         /// Sets the nodes with which this node is checked. The checks find out if the node may have forgotten locks, and
-        /// if its clock steps. By default, without a checked set, only the node's own clock is checked.
+        /// if its clock steps. By default, without a checked set, only the node's own clock is checked, so a server that
+        /// restarts empty votes at once.
         checked_set: Option<Arc<CheckedSet>> = None, from Arc<CheckedSet>;
 
         /// Sets the treatment of a server that is unfit for locks. Default: [`Vetting::Refuse`].

@@ -295,7 +295,8 @@ impl Config {
     /// background tasks](Environment), and returns the node. The node's [name](Node::name) must be the pool's.
     ///
     /// Each start calls `make` once, after the checks that need no server. `make` must not block. A node that has to
-    /// connect does so in a task, and abstains until then. See [the guide](crate::guide::operate::your_own_node).
+    /// connect does so in a task, and abstains until then. Redis pools next to it are checked strictly by default: a new
+    /// server first votes after [`max_ttl`](Self::max_ttl). See [the guide](crate::guide::operate::your_own_node).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -37,7 +37,8 @@ macro_rules! for_each_setting {
             "" key_prefix: String = String::new(), from impl Into<String>, check |prefix| key_prefix(prefix);
 
             /// Sets the longest ttl of any lock. Default: 5 min. A node that may have forgotten locks abstains for this
-            /// time, so all processes need the same value.
+            /// time, so all processes need the same value. With a value below a minute, lower the default ttl as well, by
+            /// [`defaults`](Self::defaults).
             "" max_ttl: Duration = Duration::from_secs(300), check |ttl| ensure(
                 (MIN_TTL..=MAX_TTL).contains(ttl),
                 "it is not from 10 ms to a year; no lock could have such a ttl",

@@ -33,8 +33,8 @@ macro_rules! for_each_parameter {
             retry_count: u32, default super::DEFAULT_RETRY_COUNT, instead of wait;
 
             /// Sets the time for which the call keeps trying, instead of a number of retries. The time is a hard bound, or
-            /// [forever](crate::parameters::Wait::Forever). While no majority of the nodes answers, only a call that waits
-            /// forever makes more than two retries.
+            /// [forever](crate::parameters::Wait::Forever). With a time, the call gives up earlier if no majority of the
+            /// nodes answers two retries in a row.
             wait: Wait, from impl Into<Wait>, instead of retry_count;
 
             /// Sets the longest pause between attempts. Default:
