@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_can_only_be_a_parameter_is_refused_if_it_is_none() {
-        // Each row has parameters, a name, and whether the name resolves with fields and alone.
+        // The columns: parameters, a placeholder's name, and if it resolves with a field (`{a.b}`) and alone (`{a}`).
         let table: [(&[&str], &str, [bool; 2]); 9] = [
             (&["title"], "title", [true, true]),
             (&["title"], "local", [true, true]),

@@ -271,7 +271,7 @@ impl LockBuilder {
 
     /// Acquires the lock, runs `body` under it, and releases the lock.
     ///
-    /// `body` is a future, because few bodies need their lease. A body that needs it calls
+    /// `body` is a future and receives no lease, because few bodies need one. A body that needs its lease calls
     /// [`current_lease`](crate::current_lease).
     ///
     /// ```
@@ -345,7 +345,8 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`LockBuilder::acquire`], and `Invalid` below a holder of the lock without a token.
+    /// Returns the errors of [`LockBuilder::acquire`], and `Invalid` inside the body of a
+    /// holder whose lease has no token.
     ///
     /// # Cancellation
     /// Dropping the future has the same effect as for [`LockBuilder::acquire`].
@@ -366,7 +367,8 @@ impl LockBuilder<Fenced<Lease>> {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`LockBuilder::run`], and `Invalid` below a holder of the lock without a token.
+    /// Returns the errors of [`LockBuilder::run`], and `Invalid` inside the body of a
+    /// holder whose lease has no token.
     ///
     /// # Cancellation
     /// Dropping the future has the same effect as for [`LockBuilder::run`].

@@ -35,7 +35,7 @@ pub(super) async fn acquire(
     request: &Request,
 ) -> Result<Lease, AcquireError> {
     let mut acquirer = Acquirer::new(parts, nodes, request)?;
-    // Compete for the lock only if the job of the request's period was not run yet.
+    // Compete for the lock only if the job has not run yet in the request's period.
     acquirer.check_run(acquirer.budget.end).await?;
     let lease = acquirer.compete().await?;
     // Check again under the lock, because a holder that ran the job sent its record before its release on each

@@ -21,7 +21,7 @@ use super::{NodeError, NodeErrorKind};
 pub struct NodeHealth {
     /// The server's address, without user and password; `None` for a node in this process.
     pub server: Option<String>,
-    /// True if the node has a connection. The server may still be under check, or suspect.
+    /// True if the node has a connection. The server may still be in its first check, or be suspect.
     pub is_connected: bool,
     /// The time since [`is_connected`](Self::is_connected) last changed, if known.
     pub since: Option<Duration>,

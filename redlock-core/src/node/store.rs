@@ -1,4 +1,4 @@
-//! The keys of a node in this process, on which the twins of scripts run.
+//! The keys of an in-process node. The Rust twins of the Lua scripts read and write them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -99,7 +99,7 @@ impl Watch {
         self.report_of(key_report, None);
     }
 
-    /// Reports the present state, with the identity of the keys' values.
+    /// Reports the present state, with the value that the keys hold.
     pub(crate) fn report_of(&self, key_report: KeyReport, value: Option<HeldValue>) {
         if let Some(waker) = self.record(key_report, value) {
             wake(waker);

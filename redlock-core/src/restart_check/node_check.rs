@@ -24,7 +24,7 @@ const WRITES_WITHIN: Duration = Duration::from_secs(2);
 /// The pause before the next check, if something changes within milliseconds.
 const AT_ONCE: Duration = Duration::from_millis(25);
 
-/// The pause before the next check, if other nodes decide.
+/// The pause before the next check, if the verdict on this node waits for other nodes.
 const LATER: Duration = Duration::from_millis(250);
 
 /// The longest pause between two checks of a node in quarantine.
@@ -91,7 +91,7 @@ pub enum Action {
     Hold {
         /// The reason. The text before the `;` stays while the reason does.
         reason: String,
-        /// The remaining time of the quarantine; zero if other nodes decide.
+        /// The remaining time of the quarantine; zero if the verdict waits for other nodes.
         left: Duration,
         /// The longest time until the next check.
         look_again: Duration,

@@ -23,7 +23,7 @@ const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 const SHORTEST_ADVICE: Duration = Duration::from_millis(100);
 const LONGEST_ADVICE: Duration = Duration::from_secs(10);
 
-/// Bounds the time that a caller has to ask for a free permit.
+/// Bounds the time within which a called caller should ask for a free permit.
 pub(crate) const SHORTEST_CALL: Duration = Duration::from_millis(100);
 const LONGEST_CALL: Duration = Duration::from_secs(2);
 

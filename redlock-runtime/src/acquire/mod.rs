@@ -31,7 +31,7 @@ use reentrancy::outer_holder;
 pub struct LockSpec {
     pub(crate) site: &'static Site,
     pub(crate) resource: Resource,
-    /// The pools that a lock of the object style names.
+    /// The pools that the code names, for a lock from [`lock`](crate::lock()).
     pub(crate) pools: Option<Vec<String>>,
     pub(crate) options: LockOptions,
     pub(crate) note: Option<Note>,

@@ -142,7 +142,7 @@ impl ConfigReader {
         Ok(())
     }
 
-    /// Returns the configuration after one source of several.
+    /// Returns the configuration after one source was read, such as a file. Other sources may follow.
     ///
     /// # Errors
     /// Every problem of the source.

@@ -29,7 +29,7 @@ macro_rules! for_each_parameter {
 
             /// Sets the number of retries after the first attempt. Default:
             /// [`DEFAULT_RETRY_COUNT`](crate::parameters::DEFAULT_RETRY_COUNT). [`wait`](Self::wait) answers the same
-            /// question, so of both setters the last one counts.
+            /// question, so the later of the two calls counts.
             retry_count: u32, default super::DEFAULT_RETRY_COUNT, instead of wait;
 
             /// Sets the time for which the call keeps trying, instead of a number of retries. The time is a hard bound, or

@@ -25,7 +25,7 @@ pub(crate) struct RegistryShared {
     pub(crate) held: Arc<HeldTable>,
     pub(crate) elections: Elections,
     pub(crate) shutdown: Shutdown,
-    /// Used once, at the first lease, to log that signals leave keys on the nodes.
+    /// Limits a log line to the first lease: a signal would end the process and leave its keys on the nodes.
     pub(crate) first_lease: Once,
     /// The journal of all calls. Only registries of the testing kit have one.
     pub(crate) journal: Option<Arc<Journal>>,

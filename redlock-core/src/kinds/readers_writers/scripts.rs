@@ -1,4 +1,4 @@
-//! The scripts that let readers and writers in and out, with their twins.
+//! The scripts that acquire and release locks of readers and writers, each with its Rust twin.
 
 use crate::kinds::fenced::{check_marker, raise_counters};
 use crate::node::READERS_MARKER;

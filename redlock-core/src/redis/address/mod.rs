@@ -124,7 +124,8 @@ impl RedisAddress {
         Ok(self)
     }
 
-    /// Returns this address with a password file, read at each connection. Under sentinels, the file is the master's.
+    /// Returns this address with a password file, read at each connection. With sentinels, the password is for the
+    /// master only.
     ///
     /// # Errors
     /// [`Invalid`], without the file's content, if the file cannot be used or the URL has a password too.

@@ -207,8 +207,8 @@ impl CommandPipeline {
         }
     }
 
-    /// Returns the replies to `count` calls, from the answer to a call for several. Fails if the server refused that
-    /// call, or if its answer is invalid.
+    /// Returns the replies to `count` calls that were sent as one script call, from its answer. Fails if the server
+    /// refused the script call, or if the answer is invalid.
     pub(super) fn replies(&mut self, count: usize, value: Value) -> Result<Vec<Value>, NodeError> {
         let text = match value {
             Value::Int(1) => return Ok(vec![value; count]),

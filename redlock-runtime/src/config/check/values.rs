@@ -20,7 +20,7 @@ const LONGEST_POOL_NAME: usize = 64;
 pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 
 impl Config {
-    /// Checks everything that needs neither network nor functions. Returns the valid addresses of pools.
+    /// Checks all values that need neither the servers nor the annotated functions. Returns the valid addresses of pools.
     pub(crate) fn check(&self, problems: &mut Vec<Problem>) -> BTreeMap<String, PoolAddress> {
         if self.pools.is_empty() {
             problems.push(no_pools());

@@ -52,7 +52,7 @@ impl KeyEnd {
         }
     }
 
-    /// True if `other` is the end of the same key after no change.
+    /// True if two answers give one and the same end of a key, so that the key has not changed between them.
     fn is_near(self, other: Self) -> bool {
         match (self, other) {
             (Self::Expires(one), Self::Expires(other)) => {
