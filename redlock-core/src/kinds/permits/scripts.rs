@@ -8,6 +8,7 @@ use crate::node::value::Value;
 pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
     "acquire-permit",
     concat!(
+        include_str!("take_free_permit.lua"),
         include_str!("queue.lua"),
         include_str!("acquire_permit.lua")
     ),
