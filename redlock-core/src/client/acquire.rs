@@ -38,8 +38,9 @@ pub(super) async fn acquire(
     // Compete for the lock only if the job has not run yet in the request's period.
     acquirer.check_run(acquirer.budget.end).await?;
     let lease = acquirer.compete().await?;
-    // Check again under the lock, because a holder that ran the job sent its record before its release on each
-    // connection. The caller's limit does not bound the check: a caller that got the lock late would run the job again.
+    // Check again under the lock. This check finds the record of a holder that ran the job since, because the record
+    // went before the holder's release on each connection. The caller's limit does not bound the check: a caller that
+    // got the lock late would run the job again.
     if let Err(already_run) = acquirer.check_run(None).await {
         lease.release().await;
         return Err(already_run);
@@ -273,7 +274,7 @@ async fn until_free(
     };
     let until = began.saturating_add(spread);
     if is_behind && !shares {
-        // Let the callers ahead take this release, and wait for the next one.
+        // Let the callers ahead take this release, and wait for the next one, until the pause ends at the latest.
         before(clock, until, any_freed(watches)).await;
     } else {
         clock.sleep_until(until).await;

@@ -176,14 +176,15 @@ impl LockProtocol for AnyPermit {
             .collect()
     }
 
-    /// Returns the number of nodes without a free permit. A node that granted another permit than most had a free one.
+    /// Returns the number of nodes without a free permit for the caller. A node that granted another permit than most
+    /// had a free one.
     fn most_rival_votes(&self, votes: &[Option<Vote>]) -> usize {
         let holdings = votes.iter().flatten().filter_map(Vote::holding);
         holdings.filter(|holding| !holding.has_strayed).count()
     }
 }
 
-/// Reads the script's reply: the taken key's index, -1 if others go first, or a plain refusal.
+/// Reads the script's reply: the taken key's index, from 1; -1 if others go first; or the refusal of a plain lock.
 fn read_permit(value: Value) -> Option<Vote> {
     match value {
         Value::Int(-1) => Some(Vote::Held(Holding::advice(Obstacle::EarlierClients, None))),
@@ -195,8 +196,8 @@ fn read_permit(value: Value) -> Option<Vote> {
     }
 }
 
-/// Returns the key of a permit, with the key prefix `prefix`. The first permit has the key of the plain lock, so a plain
-/// lock counts as a holder.
+/// Returns the key of a permit, with the key prefix `prefix`. The first permit has the key of the plain lock, so a
+/// plain lock counts as a holder.
 #[cfg(any(test, feature = "testing"))]
 pub fn key_of(key: &Resource, prefix: &[u8], permit: u16) -> Resource {
     let plain = key.names().next().unwrap_or_default();

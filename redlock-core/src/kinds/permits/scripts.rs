@@ -37,6 +37,7 @@ const LIFE: i64 = 20_000;
 
 /// The number of bytes of a client's name in its entry.
 const NAME: usize = 16;
+/// The number of bytes of an entry.
 const ENTRY: usize = NAME + " 0000 0000000000000\n".len();
 
 /// The number of bytes that a script's short form reads of a longer value (`brief.lua`).

@@ -53,7 +53,7 @@ fn callers_of_a_process_ask_one_after_another() {
 
 const QUEUE: &[u8] = b"redlock:queue:2:{r}";
 
-/// Deletes the permits' keys on the nodes, as if all permits were released.
+/// Deletes the permits' keys on the nodes. The holders are not told.
 fn free_all(scene: &Scene) {
     for node in &scene.nodes {
         node.delete(b"r");

@@ -53,7 +53,7 @@ type KeyName = Arc<[u8]>;
 pub(in crate::redis) struct Watches {
     /// The push messages. `None` if the server lacks RESP3: then the next call finds out that the connection is closed.
     messages: Option<UnboundedReceiver<PushInfo>>,
-    /// True if the server is unable to send messages about keys.
+    /// True if the server sends no messages about keys: it is unable to, or the user lacks the right to ask for them.
     is_impossible: bool,
     /// True if the user lacks the right to read values. Then only the ends of the keys show a change.
     is_valueless: bool,

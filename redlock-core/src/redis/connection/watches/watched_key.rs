@@ -105,7 +105,7 @@ impl WatchedKey {
         !self.watches.is_empty()
     }
 
-    /// True if the last answer says that the key is held now, and no message has arrived since.
+    /// True if the last answer says that the key is held now, and no message was read since.
     pub(super) fn is_known_held(&self, now: Instant) -> bool {
         self.is_answered() && !self.is_due && self.end > Some(KeyEnd::Expires(now))
     }
