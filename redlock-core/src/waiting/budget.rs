@@ -16,7 +16,7 @@ const SHORTEST_RETRY_PAUSE: Duration = Duration::from_millis(1);
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
 const MOST_DIVIDED: u32 = 6;
 
-/// The longest pause of a caller that lets others go first although the lock is free.
+/// The longest pause of a caller that lets others go first although no holder excludes it.
 const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 
 /// Bounds the time for which nodes remember that a refused caller waits.
@@ -177,7 +177,7 @@ impl<'a> RetryBudget<'a> {
         environment.jittered(spread.min(self.request.retry_delay))
     }
 
-    /// Returns the pause of a caller that lets others go first although the lock is free. No node reports when the
+    /// Returns the pause of a caller that lets others go first although no holder excludes it. No node reports when the
     /// others have gone.
     pub(crate) fn spread_behind_others(&self, environment: &Environment) -> Duration {
         environment.jittered(OTHERS_GO_FIRST.min(self.request.retry_delay))

@@ -32,7 +32,8 @@ const MEMORY: u8 = 8;
 const TRIPS: u32 = 8;
 /// The gap after a release in which the next caller still belongs to the streak.
 const SHORT_GAP: Duration = Duration::from_millis(10);
-/// A streak shorter than this leaves enough gaps, so no break follows.
+/// A streak shorter than this needs no break, because it leaves other processes enough gaps. A break still follows if
+/// callers wait, or if this process remembers that it met another one.
 const BRIEF: Duration = Duration::from_millis(1);
 
 /// Decides when callers of this process must let other processes have the lock.

@@ -121,7 +121,7 @@ pub(super) struct LineState {
     pub(super) permits_held: usize,
     /// The last attempt that the nodes refused since the last acquisition in this line.
     pub(super) refusal: Option<Arc<RefusedAttempt>>,
-    /// The last waiter at the moment when the nodes last refused an attempt.
+    /// The ticket of the last waiter that was in line when the nodes refused an attempt.
     last_refused: u64,
     /// True once the line was removed from the map. Every caller has left a dead line.
     pub(super) is_dead: bool,
@@ -140,7 +140,8 @@ pub(crate) enum NoTurn {
 }
 
 impl LineState {
-    /// Clears an empty line and keeps its streak. Returns the rest, to be dropped after the line is unlocked.
+    /// Clears an empty line, but keeps its streak and the number of permits held. Returns the rest, to be dropped after
+    /// the line is unlocked.
     pub(super) fn clear(&mut self) -> Self {
         let cleared = Self {
             share: mem::take(&mut self.share),

@@ -315,7 +315,8 @@ impl Lines {
         }
     }
 
-    /// Removes a line from the map if it is still empty. So a lock has one line at any time.
+    /// Removes a line from the map if the line's streak is over, unless a caller has come meanwhile. So a lock has one
+    /// line at any time.
     pub(super) fn forget(&self, line: &Line, now: Moment) {
         let mut map = self.map.lock();
         if line.die_if_forgotten(now) {

@@ -74,7 +74,7 @@ impl RefusedAttempt {
         self.defect.is_none() && (tally.is_unanswered() || is_over)
     }
 
-    /// True if later votes cannot change the error.
+    /// True if the error is final: a majority has answered, or none will have by the attempt's end.
     pub(super) fn is_settled(&self, now: Moment) -> bool {
         let tally = self.votes.tally();
         self.defect.is_some()

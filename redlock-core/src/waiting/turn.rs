@@ -122,8 +122,9 @@ impl Turn {
         }
     }
 
-    /// Waits in a streak until this process releases a permit, or until `last_attempt` at the latest. The nodes would
-    /// refuse an earlier attempt, because they just refused this process all other permits.
+    /// Waits in a streak until this process releases a permit. The wait ends at `quiet_until` of the line, or at
+    /// `last_attempt` if that is earlier. The nodes would refuse an earlier attempt, because they just refused this
+    /// process all other permits.
     pub(crate) async fn pause_in_streak(&self, last_attempt: Option<Moment>) {
         let until = self.change(|line| mem::take(&mut line.quiet_until));
         let until = last_attempt.map_or(until, |last| until.min(Some(last)));

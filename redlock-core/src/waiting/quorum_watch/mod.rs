@@ -190,7 +190,8 @@ impl QuorumWatch {
         Self::after_attempt(clock, nodes, keys, None)
     }
 
-    /// Watches all seats, except seats that failed in a refused attempt. A seat without a vote counts from its vote on.
+    /// Watches all seats, except seats that failed in the refused attempt, if there was one. A seat without a vote in
+    /// this attempt counts from its vote on.
     pub(crate) fn after_attempt(
         clock: &Arc<dyn Clock>,
         nodes: &NodeSet,
@@ -291,7 +292,7 @@ impl QuorumWatch {
     /// at a time may wait.
     ///
     /// # Cancellation
-    /// Dropping the future has no effect, because the watch keeps all reports.
+    /// Dropping the future has no effect: no report is lost.
     pub async fn until_reported(&self) {
         let is_changed = |state: &mut WatchState| {
             let is_changed = state.is_enough(state.reported);
@@ -356,7 +357,8 @@ pub(crate) async fn any_free(watches: &[QuorumWatch]) {
     select_all(each).await;
 }
 
-/// Completes when one of `watches` finds keys free that were held before. There is at least one watch.
+/// Completes when one of `watches` finds its keys free. If a watch finds its keys free from the start, they have to be
+/// held before they count. There is at least one watch.
 pub(crate) async fn any_freed(watches: &[QuorumWatch]) {
     let each = watches.iter().map(|one| {
         Box::pin(async {
