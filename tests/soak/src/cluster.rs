@@ -256,10 +256,9 @@ mod tests {
             ("r", hour),
             ("redlock:intent:{r}", LONGEST_TTL),
             ("redlock:turn:{r}", LONGEST_TTL),
-            ("redlock:queue:{r}", hour),
+            ("redlock:queue:2:{r}", hour),
             ("redlock:permit:2:{r}", hour),
             ("redlock:readers:{r}", hour),
-            ("redlock:queue:{r}", hour),
         ];
         for (key, too_long) in cases {
             for left in [None, Some(too_long)] {
