@@ -59,11 +59,11 @@ macro_rules! for_each_setting {
 
             /// Sets how many callers of this process may wait for one lock. Default: 10 000. Further callers are
             /// refused at once, as contended.
-            "waiting" max_callers_per_lock: u32 = Settings::DEFAULT_MAX_WAITERS_PER_LOCK;
+            "waiting" max_waiters_per_lock: u32 = Settings::DEFAULT_MAX_WAITERS_PER_LOCK;
 
             /// Sets how many callers of this process may wait for all locks together. Default: 100 000. Further callers
             /// are refused at once, as contended.
-            "waiting" max_callers: u32 = Settings::DEFAULT_MAX_WAITERS;
+            "waiting" max_waiters: u32 = Settings::DEFAULT_MAX_WAITERS;
 
             /// Sets the time that bodies get at shutdown before they are cancelled. Default: 10 s.
             "shutdown" shutdown_grace: Duration = Duration::from_secs(10), check time_of_shutdown;

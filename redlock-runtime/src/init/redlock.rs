@@ -91,11 +91,11 @@ impl Redlock {
     /// Runs a server, a worker or an [election](crate::election()) to its end, and then [shuts down](Self::shutdown).
     /// SIGTERM and SIGINT begin the shutdown meanwhile, as if a task awaited [`shutdown_signal`](crate::shutdown_signal).
     ///
-    /// Once a shutdown has begun, the server has until the configured deadline. Without a deadline, one open connection
-    /// or one endless handler could stop the process from ending, because servers drain gracefully. A server that does
-    /// not learn of the signal uses up all this time: let it await `shutdown_signal` too.
+    /// Once a shutdown has begun, the work has until the configured deadline. Without a deadline, one open connection
+    /// or one endless handler could stop the process from ending, because servers drain gracefully. Work that does not
+    /// learn of the signal uses up all this time: let it await `shutdown_signal` too.
     ///
-    /// Returns the server's result, or `None` if the deadline came first. The server is then dropped.
+    /// Returns the result of the work, or `None` if the deadline came first. The work is then dropped.
     ///
     /// A task that never yields ([`ShutdownReport::stuck`]) also blocks the end of a multi-threaded tokio runtime, and
     /// of a `main` under `#[tokio::main]`. `std::process::exit` ends the process anyway.
@@ -112,13 +112,13 @@ impl Redlock {
     /// ```
     ///
     /// # Cancellation
-    /// Dropping the future drops the server and begins the shutdown, which continues in the background.
+    /// Dropping the future drops the work and begins the shutdown, which continues in the background.
     pub async fn shutdown_after<S: IntoFuture>(
         self,
-        server: S,
+        work: S,
     ) -> (Option<S::Output>, ShutdownReport) {
         let _waiter = signal::add_waiter(&self.registry);
-        let output = shutdown::until_deadline(&self.registry, server.into_future()).await;
+        let output = shutdown::until_deadline(&self.registry, work.into_future()).await;
         (output, self.shutdown().await)
     }
 }

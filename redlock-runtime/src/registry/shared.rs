@@ -43,8 +43,8 @@ impl RegistryShared {
             .node_timeout(config.node_timeout)
             .key_prefix(config.key_prefix.as_bytes())
             .handover_time(config.handover_time)
-            .max_waiters_per_lock(config.max_callers_per_lock)
-            .max_waiters(config.max_callers);
+            .max_waiters_per_lock(config.max_waiters_per_lock)
+            .max_waiters(config.max_waiters);
         let context = RegistryContext {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             max_ttl: config.max_ttl,

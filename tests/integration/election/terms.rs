@@ -58,7 +58,7 @@ async fn a_call_below_a_term_shares_its_lock() {
 
 #[tokio::test(start_paused = true)]
 async fn l3_a_full_line_is_waited_out() {
-    let locks = TestLocks::with_config(Config::new().max_callers(0));
+    let locks = TestLocks::with_config(Config::new().max_waiters(0));
     let [one, other] = [office(), office()];
     let (first, mut terms) = stand_alone(one.clone());
     ends(terms.recv()).await.unwrap();

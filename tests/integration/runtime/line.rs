@@ -22,7 +22,7 @@ async fn holds(mut stage: Stage) -> Result<String, LockError> {
 async fn the_line_is_as_long_as_the_configuration_says() {
     let nodes = start_nodes(1).await;
     let config = config(&nodes).defaults(LockOptions::new().wait(Wait::Forever));
-    let config: Config = config.max_callers_per_lock(1);
+    let config: Config = config.max_waiters_per_lock(1);
     let redlock = Redlock::start(config).await.unwrap();
     let (stage, director) = stage();
     let holding = spawn_on(&redlock, holds(stage));

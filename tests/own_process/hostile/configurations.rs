@@ -26,7 +26,7 @@ const KEYS: [(&str, &str); 8] = [
     ),
     ("defaults", PARAMETERS),
     ("sites", PARAMETERS),
-    ("waiting", "handover_time max_callers_per_lock max_callers"),
+    ("waiting", "handover_time max_waiters_per_lock max_waiters"),
     ("shutdown", "grace deadline grice"),
     ("http", "contended_status content_status"),
     ("pool", "url"),

@@ -43,7 +43,7 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
             config().node_timeout(extreme),
             config().connect_timeout(extreme),
             config().shutdown_grace(extreme).shutdown_deadline(extreme),
-            config().max_callers_per_lock(0).max_callers(0),
+            config().max_waiters_per_lock(0).max_waiters(0),
             with(LockOptions::new().ttl(extreme)).max_ttl(extreme),
         ] {
             let Ok(redlock) = Redlock::start(config).await else {
