@@ -37,7 +37,7 @@ macro_rules! pages {
 
 pages! {
     /// From nothing to a lock in a handler.
-    start { choosing kinds first_lock }
+    start { choosing first_lock kinds }
     /// A page a task.
     tasks {
         resources parameters waiting skipping permits reading several_keys object_style looking errors losing
