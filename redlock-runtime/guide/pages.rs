@@ -53,7 +53,7 @@ pages! {
         sizing runbook
     }
     /// Tables to look things up in.
-    reference { attribute configuration lock_errors metrics wire_format comparison neighbours }
+    reference { attribute configuration lock_errors metrics events wire_format comparison neighbours }
     /// Coming from elsewhere.
     migrate { redlock_hyperf node_redlock rslock redisson shedlock }
 }
