@@ -131,6 +131,35 @@ fn the_next_caller_of_a_streak_waits_for_the_release_here() {
     acquired(&mut own[5]);
 }
 
+#[test]
+fn permits_released_at_once_go_to_as_many_callers() {
+    let first = Scene::new();
+    let mut own = [0; 6].map(|_| first.acquire(&waiting_for_one_of(2)));
+    let mut held: Vec<_> = own[..2].iter_mut().map(acquired).collect();
+    assert!(own[2..].iter_mut().all(is_waiting));
+    for next in [2, 4] {
+        held.clear();
+        held.extend(own[next..next + 2].iter_mut().map(acquired));
+    }
+}
+
+#[test]
+fn a_caller_waits_for_a_release_while_its_process_has_all_permits() {
+    let scene = Scene::new();
+    let (set, attempts) = untold(&scene);
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let mut own = [0; 3].map(|_| scene.acquire_on(&set, &waiting_for_one_of(2)));
+    assert!(own.iter_mut().all(is_waiting));
+    scene.nodes.iter().for_each(MemoryNode::restore);
+    let [first, second, third] = &mut own;
+    let mut held = [first, second].map(|it| Some(acquired(it)));
+    assert!(is_waiting(third));
+    assert_eq!(made(&attempts), 2);
+    held[0] = None;
+    acquired(third);
+    assert_eq!(made(&attempts), 3);
+}
+
 /// The next release ends the pause after the client ahead got its permit.
 #[test]
 fn a_client_behind_another_asks_at_the_next_release() {
@@ -275,6 +304,8 @@ fn a_client_that_has_all_permits_waits_without_a_queue() {
     let [first, second, third] = &mut callers;
     let _held = [first, second].map(acquired);
     assert!(is_waiting(third));
+    scene.clock.advance(HANDOVER_TIME);
+    assert!(is_waiting(third), "the nodes refused it");
     assert!(!has_queue(&scene));
     let _other = scene.another().waits(&waiting_for_one_of(2));
     assert!(has_queue(&scene));
