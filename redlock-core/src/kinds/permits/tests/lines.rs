@@ -282,6 +282,19 @@ fn a_place_goes_with_the_last_caller_that_was_refused() {
 }
 
 #[test]
+fn a_place_stays_for_no_caller_that_came_after_the_refusal() {
+    let scene = Scene::new();
+    let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
+    let other = scene.another();
+    let refused = other.waits(&waiting_for_one_of(2));
+    let mut later = other.waits(&waiting_for_one_of(2));
+    drop(refused);
+    assert!(!has_queue(&scene));
+    assert!(is_waiting(&mut later));
+    assert!(has_queue(&scene), "it was refused too");
+}
+
+#[test]
 fn a_caller_that_came_during_an_attempt_keeps_the_place() {
     let scene = Scene::new();
     let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
