@@ -17,7 +17,7 @@ for i = 1, last - 1 do
 end
 local client, text = ARGV[4]:sub(-16), type(values[last]) == 'string' and values[last] or ''
 local entry = advice > 0 and string.format('%s %04d %013.0f\n', client, call, now + advice)
--- While nothing is free, a client with a place renews its own entry only, because the entries of 100 clients take long.
+-- While all permits are held, a client with a place renews only its own entry, because reading all entries takes long.
 local at = entry and #free == 0 and text:find(client .. ' ', 1, true)
 if at and at % 36 == 1 and till(text, at) > 0 then
   write(text, text:sub(1, at - 1) .. entry .. text:sub(at + 36))

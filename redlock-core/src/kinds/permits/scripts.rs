@@ -133,14 +133,6 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Puts the client's entry back at its place, or at the end.
-    fn record_refused(&mut self) {
-        if let Some(own) = self.own.take() {
-            let place = self.place.unwrap_or(self.entries.len());
-            self.entries.insert(place, own);
-        }
-    }
-
     /// Returns the stored text with a new entry in the client's place, or `None` if the client has no place.
     fn renewed(&self, entry: &QueueEntry) -> Option<Vec<u8>> {
         let old = self.own.as_ref()?.text();
@@ -211,8 +203,10 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
     let waits_on = entry.as_ref().filter(|_| free.is_empty());
     let renewed = waits_on.and_then(|entry| queue.renewed(entry));
     let text = renewed.unwrap_or_else(|| {
-        queue.own = entry.or(queue.own.take());
-        queue.record_refused();
+        if let Some(own) = entry.or(queue.own.take()) {
+            let place = queue.place.unwrap_or(queue.entries.len());
+            queue.entries.insert(place, own);
+        }
         queue.text()
     });
     queue.write(store, &text);

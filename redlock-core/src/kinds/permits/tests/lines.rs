@@ -144,7 +144,7 @@ fn permits_released_at_once_go_to_as_many_callers() {
 }
 
 #[test]
-fn a_caller_waits_for_a_release_while_its_process_has_all_permits() {
+fn a_caller_whose_process_has_all_permits_waits_for_a_release() {
     let scene = Scene::new();
     let (set, attempts) = untold(&scene);
     scene.nodes.iter().for_each(MemoryNode::hang);
