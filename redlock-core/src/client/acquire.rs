@@ -160,7 +160,7 @@ impl<'a> Acquirer<'a> {
                 // Release first: each connection keeps the order, so release and acquisition share one round trip.
                 claim.release();
             }
-            turn.pause_in_streak(self.budget.last_attempt).await;
+            turn.pause_after_grant(self.budget.last_attempt).await;
             let other_process = if turn.questions_due() > 0 {
                 let lock = self.sought_lock();
                 let_others_go_first(&turn, &lock, self.budget.last_attempt).await
@@ -206,7 +206,7 @@ impl<'a> Acquirer<'a> {
     fn begin_lease(&self, claim: Arc<Claim>, validity: Validity, turn: Turn) -> Lease {
         let turn = match claim.protocol.turn_rule() {
             TurnRule::PassOn => {
-                turn.pass_on(&validity, self.is_in_streak);
+                turn.pass_on(&validity, self.is_in_streak, self.protocol.permits());
                 None
             }
             TurnRule::Keep | TurnRule::HandOver => Some(turn.keep(&validity, &claim.token)),
