@@ -47,7 +47,7 @@ async fn tokens_increase_from_holder_to_holder_and_are_about_the_time() {
     assert!(last.abs_diff(now) < 60_000_000, "{last} at {now}");
     nodes.assert_no_lock_keys(SOON).await;
     assert!(
-        nodes.iter().any(|node| counter(node) == Some(last + 1)),
+        nodes.iter().any(|node| counter(node) > Some(last)),
         "the counter stays when the lock goes"
     );
 }
