@@ -61,6 +61,8 @@ pub(super) struct Acquirer<'a> {
     /// True if the last attempt continued a streak with a permit released in this process.
     is_in_streak: bool,
     has_won: bool,
+    /// The least count of the next fencing counters, to get a longer block of numbers after one that was used up.
+    pub(super) least_count: u64,
 }
 
 impl<'a> Acquirer<'a> {
@@ -101,6 +103,7 @@ impl<'a> Acquirer<'a> {
             budget,
             is_in_streak: false,
             has_won: false,
+            least_count: 0,
         })
     }
 
@@ -157,6 +160,7 @@ impl<'a> Acquirer<'a> {
                     let (claim, validity) = claim.take_over(clock.now());
                     return Some(Ok(self.begin_lease(claim, validity, turn)));
                 }
+                self.least_count = claim.next_count();
                 // Release first: each connection keeps the order, so release and acquisition share one round trip.
                 claim.release();
             }
