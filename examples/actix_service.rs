@@ -1,4 +1,4 @@
-//! An order service on actix-web: two requests never charge one order at the same time, in any process of the fleet.
+//! An order service on actix-web that charges an order once, whichever process of the fleet gets the requests.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples
@@ -27,7 +27,7 @@ struct Receipt {
     cents: u64,
 }
 
-/// Charges an order once: the lock keeps other requests out between the check and the charge.
+/// Charges an order once. The lock keeps other requests out between the check and the charge.
 #[post("/orders/{order_id}/charge")]
 #[redlock(resource = "order:{order_id}", ttl = "30s")]
 async fn charge(
@@ -43,7 +43,7 @@ async fn charge(
     Ok(web::Json(Receipt { order_id, cents }))
 }
 
-/// Answers that the process runs. The nodes are left out: a restart of this process would not mend them.
+/// Answers that the process runs. The nodes are left out, because a restart of this process would not mend them.
 #[get("/healthz")]
 async fn healthz() -> &'static str {
     "ok"
@@ -103,10 +103,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let app = App::new().app_data(payments.clone());
         app.service((charge, healthz))
     })
-    // A client that hangs up frees its order: without this, actix-web runs its handler to the end.
+    // A client that hangs up frees its order. By default, actix-web runs the handler to its end.
     .h1_allow_half_closed(false)
-    // Replaces actix-web's own handling of signals. At SIGTERM or Ctrl-C the server takes no more connections and the
-    // library no more locks. Requests under way have the grace period to finish.
+    // Replaces actix-web's own handling of signals. SIGTERM or Ctrl-C stops new connections and new locks. Requests
+    // under way have the grace period to finish.
     .shutdown_signal(shutdown_signal())
     .bind(address)?;
     for address in server.addrs() {
@@ -115,7 +115,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (ended, report) = redlock.shutdown_after(server.run()).await;
     println!("{report}");
     if !report.stuck.is_empty() {
-        // A handler that never yields keeps its lock, and the supervisor should know.
+        // A handler that blocks its thread keeps its lock to the ttl, which the supervisor should know.
         std::process::exit(1);
     }
     // `None`: connections were still open at the deadline.

@@ -1,4 +1,4 @@
-//! An order service on axum: two requests never charge one order at the same time, in any process of the fleet.
+//! An order service on axum that charges an order once, whichever process of the fleet gets the requests.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples
@@ -32,7 +32,7 @@ struct Receipt {
     cents: u64,
 }
 
-/// Charges an order once: the lock keeps other requests out between the check and the charge.
+/// Charges an order once. The lock keeps other requests out between the check and the charge.
 #[redlock(resource = "order:{order_id}", ttl = "30s")]
 async fn charge(
     State(payments): State<Payments>,
@@ -46,7 +46,7 @@ async fn charge(
     Ok(Json(Receipt { order_id, cents }))
 }
 
-/// Answers that the process runs. The nodes are left out: a restart of this process would not mend them.
+/// Answers that the process runs. The nodes are left out, because a restart of this process would not mend them.
 async fn healthz() -> &'static str {
     "ok"
 }
@@ -100,13 +100,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(address).await?;
     println!("listening on {}", listener.local_addr()?);
 
-    // At SIGTERM or Ctrl-C the server takes no more connections and the library no more locks. Requests under way have
-    // the grace period to finish.
+    // SIGTERM or Ctrl-C stops new connections and new locks. Requests under way have the grace period to finish.
     let server = axum::serve(listener, app).with_graceful_shutdown(shutdown_signal());
     let (ended, report) = redlock.shutdown_after(server).await;
     println!("{report}");
     if !report.stuck.is_empty() {
-        // A return would wait for a handler that never yields.
+        // A handler that blocks its thread would hold up a return.
         std::process::exit(1);
     }
     // `None`: connections were still open at the deadline.

@@ -1,4 +1,4 @@
-//! A write to `SQLite` that carries the lock's fencing token, so that a holder who comes too late changes nothing.
+//! A write to `SQLite` that carries the lock's fencing token. A holder who comes too late changes nothing.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples
@@ -76,7 +76,7 @@ impl Store {
         balance.optional()?.ok_or(StoreError::TooLate { token })
     }
 
-    /// Writes, unless a later holder has shown its token. `<=` lets one holder write more than once.
+    /// Writes if no later holder has shown its token. `<=` lets one holder write more than once.
     fn set_balance(&self, id: i64, balance: i64, token: i64) -> Result<(), StoreError> {
         let sql = "UPDATE account SET balance = ?2, fence = ?3 WHERE id = ?1 AND fence <= ?3";
         match self.0.execute(sql, [id, balance, token])? {
@@ -114,7 +114,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         return Err("usage: fenced_write <database> <amount>".into());
     };
     let (store, amount) = (Store::open(Path::new(&database))?, amount.parse()?);
-    // Releases the lock at Ctrl-C, in a program that awaits no `shutdown_signal()`.
+    // Releases the lock at Ctrl-C. A service awaits `shutdown_signal()` instead.
     let config = Config::load()?.release_on_exit(true);
     let redlock = redlock_runtime::init(config).await?;
     let outcome = withdraw(ACCOUNT, amount, &store).await;

@@ -1,4 +1,4 @@
-//! A job that runs once an hour in the whole fleet, although every process has it in its schedule.
+//! A job that runs once an hour in the whole fleet. Every process has it in its schedule.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples
@@ -52,7 +52,7 @@ async fn every_hour() {
         match send_invoices().await {
             Ok(Some(sent)) => println!("sent {sent} invoices"),
             Ok(None) => println!("skipped: another process has this hour"),
-            // No retry here: the other processes ask in this hour too.
+            // The other processes ask in this hour too, so this one waits for the next.
             Err(error) => eprintln!("sent no invoices: {error}"),
         }
     }

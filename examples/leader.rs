@@ -1,4 +1,4 @@
-//! One leader in the whole fleet, and another one soon after it is gone.
+//! One leader in the whole fleet, and soon another one if it ends.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples
@@ -20,7 +20,7 @@ use redlock_runtime::{Config, election};
 /// Leads for one term. The body is cut off at its next await if the office is lost.
 async fn lead(term: Term) {
     println!("leading, fencing token {}", term.fencing_token());
-    // False once the office is about to end: renewals fail, or the process was asked to end.
+    // False once the term is about to end. Then renewals fail, or the process was asked to end.
     while term.proceed().await {
         // Keep a step short, because the office may be lost between two of them.
         index_next(term.fencing_token().as_i64()).await;
@@ -28,12 +28,12 @@ async fn lead(term: Term) {
     println!("stepping down");
 }
 
-/// Does one step, as `UPDATE progress SET … , fence = $1 WHERE fence <= $1`.
+/// Does one step. The store compares the token: `UPDATE progress SET … , fence = $1 WHERE fence <= $1`.
 async fn index_next(_fence: i64) {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-/// Shows who leads, as of a moment ago: for redirects and dashboards, and never before a write.
+/// Shows who leads, as of a moment ago. Redirects and dashboards may rely on it, but no write.
 async fn follow(mut watch: LeaderWatch) {
     while watch.changed().await {
         let leader = watch.status().leader.and_then(|leader| leader.value);
@@ -58,6 +58,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Stands again after each lost office. At SIGTERM or Ctrl-C the leader has the grace period to step down.
     let (led, report) = redlock.shutdown_after(election.run(lead)).await;
     println!("{report}");
-    // `None`: the leader had not stepped down by the deadline.
+    // `None`: the leader was still at work at the deadline.
     Ok(led.unwrap_or(Ok(()))?)
 }

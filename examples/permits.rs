@@ -1,4 +1,4 @@
-//! Permits around an upstream that takes four requests at a time, from all processes of the fleet together.
+//! Permits around an upstream that takes four requests at a time. All processes of the fleet share them.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples

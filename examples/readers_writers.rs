@@ -1,4 +1,4 @@
-//! Readers and writers around a configuration in two files: many read at a time, and nobody sees half a change.
+//! Readers and writers around a configuration in two files. Many read at a time, and each sees whole changes.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples

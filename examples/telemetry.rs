@@ -1,4 +1,4 @@
-//! Metrics and spans of the locks of a service: a route for Prometheus, and a log line for each span.
+//! Metrics and spans of the locks of a service. Prometheus scrapes a route, and each span is a log line.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples
@@ -28,10 +28,10 @@ const BUCKETS: [f64; 15] = [
     60.0,
 ];
 
-/// Charges an order. `name` is the function's label in metrics and logs; without it, its path is.
+/// Charges an order. `name` is the function's label in metrics and logs; the default is its path.
 #[redlock(resource = "order:{id}", ttl = "10s", wait = "1s", name = "charge")]
 async fn charge(Path(id): Path<u64>) -> Result<String, LockError> {
-    // A span of the service is below `redlock.hold`, which a trace shows from the lock to its release.
+    // A trace shows this span below `redlock.hold`, which lasts from the lock to its release.
     let span = tracing::info_span!("charge", id);
     let work = tokio::time::sleep(Duration::from_millis(20));
     tracing::Instrument::instrument(work, span).await;
@@ -58,7 +58,7 @@ fn log() -> Result<(), Box<dyn Error>> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     log()?;
-    // Before `init`, because the recorder does not count what happened earlier.
+    // Install the recorder before `init`, because it counts nothing that happened earlier.
     let prometheus = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &BUCKETS)?
         .install_recorder()?;

@@ -1,4 +1,4 @@
-//! A lock around any handler, by a key of the request: payments with one idempotency key are made one at a time.
+//! A lock around any handler, by a key of the request. Payments with one idempotency key are made one at a time.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples
@@ -24,13 +24,13 @@ use tokio::net::TcpListener;
 /// Returns the lock of a request, if it has a key.
 fn by_idempotency_key(request: &Request) -> Option<LockBuilder> {
     let key = request.headers().get("idempotency-key")?;
-    // The key comes from outside, so it may be long: `part` puts a hash of such a key into the resource.
+    // The key may be long, because clients choose it. `part` puts a hash of such a key into the resource.
     let key = Resource::part(String::from_utf8_lossy(key.as_bytes()));
     let lock = lock(format!("idempotency:{key}")).name("payments");
     Some(lock.ttl(Duration::from_secs(30)).retry_count(0))
 }
 
-/// Makes a payment, and knows nothing of the lock.
+/// Makes a payment. The handler is the same with the lock and without it.
 async fn pay() -> &'static str {
     tokio::time::sleep(Duration::from_secs(5)).await;
     "paid\n"

@@ -1,4 +1,4 @@
-//! A transfer that locks two accounts at once, or neither: transfers in opposite directions cause no deadlock.
+//! A transfer that locks two accounts at once, or neither. Transfers in opposite directions cause no deadlock.
 //!
 //! ```sh
 //! docker compose up -d --wait && cd examples
@@ -41,8 +41,8 @@ async fn move_money(accounts: &Accounts, transfer: &Transfer) -> Result<(), AppE
     let Transfer { from, to, cents } = *transfer;
     let left = accounts.balance(from).await?.checked_sub(cents);
     let left = left.ok_or(AppError::NotEnough)?;
-    // A lock is no transaction: after a crash here the money is gone. A real service writes down the transfer first,
-    // and completes what it finds at its next start.
+    // A crash after this write loses the money, because a lock is no transaction. A real service writes the transfer
+    // down first, and completes at its next start what it finds.
     accounts.set_balance(from, left).await?;
     let balance = accounts.balance(to).await?;
     accounts

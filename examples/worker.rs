@@ -33,7 +33,7 @@ async fn import(feed: &str, progress: &Path) -> Result<u64, ImportError> {
     for batch in begin..BATCHES {
         tokio::select! {
             biased;
-            // Renewals fail, or the process was asked to end: the next holder goes on from here.
+            // The lock is about to end. The next holder goes on from here.
             () = lease.expiring() => return Ok(batch - begin),
             () = load(batch) => {}
         }

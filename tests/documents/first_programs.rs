@@ -30,6 +30,7 @@ fn the_readme_shows_the_whole_program_that_a_test_builds() {
     assert_eq!(blocks(&readme, &["toml"]), tables);
     Config::from_toml(&configuration).expect("a configuration");
     assert_eq!(read("examples/first_actix/redlock.toml"), configuration);
+    Config::from_toml(&read("examples/redlock.toml")).expect("a configuration");
 }
 
 #[test]

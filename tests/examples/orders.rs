@@ -1,9 +1,9 @@
 //! A service whose bodies last, for tests of signals, shutdowns and clients that hang up.
 //!
-//! `orders axum` and `orders actix` have `POST /orders/{id}/charge`, which takes `ORDERS_WORK_MS`; `…/slow`, which takes
-//! a minute; `…/batch`, which ends when it is asked to; and `POST /spin`, which never yields. They write to the log
-//! `ORDERS_LOG` when they are inside. `orders alone` spins on the only thread of its runtime, as does `orders waiting`,
-//! whose `shutdown_signal()` was polled once and dropped before.
+//! `orders axum` and `orders actix` have `POST /orders/{id}/charge`, which takes `ORDERS_WORK_MS`; `…/slow`, which
+//! takes a minute; `…/batch`, which ends when it is asked to; and `POST /spin`, which never yields. They write to the
+//! log `ORDERS_LOG` when they are inside. `orders alone` spins on the only thread of its runtime. `orders waiting` does
+//! nothing, after its `shutdown_signal()` was polled once and dropped.
 
 use std::error::Error;
 use std::io;
