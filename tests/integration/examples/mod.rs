@@ -27,9 +27,14 @@ const STORY: Duration = Duration::from_secs(180);
 async fn until_locked(fleet: &Fleet, count: usize) {
     let what = format!("{count} locks on two nodes");
     eventually(&what, LONG, async || {
-        let keys = fleet.nodes.lock_keys();
-        let is_locked = keys.len() >= 2 * count;
-        is_locked.then_some(()).ok_or_else(|| fleet.said())
+        let on_two = |key: &Vec<u8>| fleet.nodes.values_of(key).iter().flatten().count() >= 2;
+        let locks = fleet
+            .nodes
+            .lock_keys()
+            .iter()
+            .filter(|key| on_two(key))
+            .count();
+        (locks >= count).then_some(()).ok_or_else(|| fleet.said())
     })
     .await;
 }
