@@ -12,14 +12,9 @@ use crate::services::fleet::Fleet;
 /// The number of requests of each kind to each process.
 const ROUNDS: usize = 20;
 
-async fn start(example: &str) -> Fleet {
-    // The processes have a folder of their own: no other test writes there.
-    Fleet::start(example, 2, &[]).await
-}
-
 #[tokio::test]
 async fn transfers_in_opposite_directions_lose_no_money() {
-    let fleet = start("transfer").await;
+    let fleet = Fleet::start("transfer", 2, &[]).await;
     let account = |id: u32| fleet.nodes[0].dir().join(format!("account-{id}"));
     let balance = |id| fs::read_to_string(account(id)).unwrap().trim().to_owned();
     for id in [1, 2] {
@@ -53,7 +48,7 @@ async fn transfers_in_opposite_directions_lose_no_money() {
 
 #[tokio::test]
 async fn readers_see_both_files_of_one_writer() {
-    let fleet = start("readers_writers").await;
+    let fleet = Fleet::start("readers_writers", 2, &[]).await;
     let get = async |addr| http_request(addr, "GET", "/settings", "").await.unwrap();
     assert_eq!(get(fleet.addr()).await.status, 404);
     let put = async |addr, version: String| -> HttpReply {
