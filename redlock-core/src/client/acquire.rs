@@ -61,7 +61,7 @@ pub(super) struct Acquirer<'a> {
     /// True if the last attempt continued a streak with a permit released in this process.
     is_in_streak: bool,
     has_won: bool,
-    /// The least count of the next fencing counters, to get a longer block of numbers after one that was used up.
+    /// The least count of the next fencing counters, which asks for a longer block.
     pub(super) least_count: u64,
 }
 

@@ -133,7 +133,8 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Returns the stored text with a new entry in the client's place, or `None` if the client has no place.
+    /// Returns the stored text with a new entry in the client's place. Without a place it
+    /// returns `None`.
     fn renewed(&self, entry: &QueueEntry) -> Option<Vec<u8>> {
         let old = self.own.as_ref()?.text();
         let stored = self.stored.chunks(ENTRY).map(<[u8]>::to_vec);
