@@ -31,13 +31,17 @@ impl Spawn for IoThread {
     }
 }
 
-/// The operating system's randomness.
+/// The operating system's randomness for tokens. Each caller in a line draws a pause, so pauses need no system call.
 impl Entropy for IoThread {
     fn fill(&self, bytes: &mut [u8]) {
         if SysRng.try_fill_bytes(bytes).is_err() {
             // Current kernels do not fail here. If one does, a token of this generator is better than a panic.
             rand::rng().fill_bytes(bytes);
         }
+    }
+
+    fn draw(&self) -> u64 {
+        rand::rng().next_u64()
     }
 }
 
