@@ -225,8 +225,8 @@ impl<'a> Acquirer<'a> {
     async fn pause(&mut self, turn: &Turn, refusal: &RefusedAttempt) -> bool {
         let environment = &refusal.lock.context.environment;
         let budget = &mut self.budget;
-        let is_unanswered = refusal.is_unanswered(environment.now());
-        let next = match budget.next_pause(environment, is_unanswered) {
+        let now = environment.now();
+        let next = match budget.next_pause(environment, now, refusal.is_unanswered(now)) {
             None if budget.splits > 0 && refusal.is_split().await => {
                 budget.next_after_split(environment)
             }

@@ -364,7 +364,7 @@ impl LeaseShared {
             Some((state.turn.take(), left_claim))
         })?;
         let left = match turn {
-            Some(turn) => turn.end(left_claim, hands_over),
+            Some(turn) => turn.end(left_claim, hands_over, now),
             // The lease was lost, or passed its turn on when it won. So other callers ask the nodes already.
             None => left_claim.release().map(ClaimOutcome::Released),
         };

@@ -125,7 +125,9 @@ impl Call {
     /// Adds arguments.
     #[must_use]
     pub(crate) fn with(mut self, arguments: impl IntoIterator<Item = Argument>) -> Self {
-        self.arguments.extend(arguments);
+        for argument in arguments {
+            self.arguments.push(argument);
+        }
         self
     }
 

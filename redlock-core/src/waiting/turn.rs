@@ -199,11 +199,15 @@ impl Turn {
         self.change(|line| line.deadline = until);
     }
 
-    /// Ends the turn together with a lease that was not lost. If the lease `hands_over`, the next caller in line gets
+    /// Ends the turn `now`, together with a lease that was not lost. If the lease `hands_over`, the next caller in line gets
     /// the claim, unless other processes must have their chance now. Otherwise the claim is released, and the next
     /// caller of this process lets others go first.
-    pub(crate) fn end(self, claim: HandedClaim, hands_over: bool) -> Option<ClaimOutcome> {
-        let now = self.lines.context.now();
+    pub(crate) fn end(
+        self,
+        claim: HandedClaim,
+        hands_over: bool,
+        now: Moment,
+    ) -> Option<ClaimOutcome> {
         let mut claim = Some(claim);
         self.change(|line| {
             let is_followed = !line.waiters.is_empty();
