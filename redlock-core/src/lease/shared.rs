@@ -292,7 +292,7 @@ impl LeaseShared {
         waker: &Waker,
         policy: OnLost,
     ) -> Result<Moment, LeaseEnd> {
-        // This variable is declared before the guard, so that the waker is dropped after the mutex is unlocked. The
+        // The declaration before the guard drops the waker after the mutex is unlocked. The
         // waker may be the last handle of its task.
         let _earlier;
         let mut state = self.state.lock();

@@ -117,7 +117,8 @@ impl Lines {
         let Some(line) = self.find(key) else { return };
         let head = {
             let mut line = line.state.lock();
-            line.is_in_streak = line.share.may_continue(now);
+            let is_in_streak = line.share.may_continue(now);
+            line.released = if is_in_streak { line.released + 1 } else { 0 };
             line.quiet_until = Moment::default();
             line.permits_held = line.permits_held.saturating_sub(1);
             line.head()
