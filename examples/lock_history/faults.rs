@@ -32,7 +32,7 @@ pub(crate) enum Fault {
 #[rustfmt::skip]
 pub(crate) const ALL: [(Fault, &str, &str); 10] = [
     (Fault::Crash, "crash", "A is killed before each of its commands, and in its body"),
-    (Fault::CrashOfBoth, "crash of both", "so are A and a server, which restarts with its append-only file"),
+    (Fault::CrashOfBoth, "crash of both", "the same, and the server is killed too, and restarts with its append-only file"),
     (Fault::Failure, "failed body", "A's body fails"),
     (Fault::Refusal, "refused caller", "B holds the lock; C tries, and stops before each of its commands"),
     (Fault::Overrun, "long body", "A's body takes longer than its ttl"),

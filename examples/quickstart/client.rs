@@ -78,6 +78,7 @@ pub(crate) fn send(router: &Router, id: String, path: &str) -> Result<Sent, axum
     let visit = Visit::default();
     let request = Request::post(path).extension(visit.clone());
     let response = router.clone().oneshot(request.body(Body::empty())?);
+    let sent = Instant::now();
     let answer = tokio::spawn(async {
         let Ok(response) = response.await;
         let (parts, body) = response.into_parts();
@@ -91,7 +92,6 @@ pub(crate) fn send(router: &Router, id: String, path: &str) -> Result<Sent, axum
             for_operators: text.map(|text| text.0.clone()),
         })
     });
-    let sent = Instant::now();
     Ok(Sent {
         id,
         sent,
