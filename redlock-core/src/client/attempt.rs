@@ -7,9 +7,9 @@ use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::TooLate;
 use crate::model::limits::validity_of;
-use crate::node::Vote;
+use crate::node::{Counter, Vote};
 use crate::quorum::claim::Claim;
-use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
+use crate::quorum::fencing::{TokenBlock, TokenChoice, hint};
 use crate::quorum::round::{Round, forget_stale};
 use crate::quorum::validity::{Validity, third_left};
 use crate::waiting::budget::{Window, attempt_time};
@@ -28,7 +28,7 @@ pub(crate) async fn attempt(
     let environment = &context.environment;
     let token = context.noted_token(request.note.as_ref());
     let hint = if request.fencing {
-        hint(&*environment.clock)
+        hint(&*environment.clock, acquirer.least_count)
     } else {
         0
     };
@@ -57,15 +57,14 @@ pub(crate) async fn attempt(
     let deadline = started.saturating_add(validity_of(request.ttl, request.clock_drift_factor));
     let remaining = deadline.saturating_since(now);
     let defect = match agreed {
-        Ok(count) if is_won => {
+        Ok(tokens) if is_won => {
             if !remaining.is_zero() && remaining >= request.min_validity {
-                let token_at = |count| FencingToken::new(protocol.fencing_token_at(count));
                 let validity = Validity {
                     attempt_began: started,
                     granted_at: now,
                     deadline,
                     expiring: third_left(started, deadline),
-                    fencing_token: count.map(token_at),
+                    tokens,
                 };
                 return Ok((claim.into_lease(), validity));
             }
@@ -82,9 +81,9 @@ pub(crate) async fn attempt(
     })
 }
 
-/// Returns the number on which the counters of a majority agree. Usually the counters agree at once. Otherwise a second
-/// round raises the counters of a majority to one number. If a node fails during that round, another node that granted
-/// the lock replaces it.
+/// Returns the numbers on whose end the counters of a majority agree. Usually the counters agree at once. Otherwise a
+/// second round raises the counters of a majority to one number. If a node fails during that round, another node that
+/// granted the lock replaces it.
 ///
 /// # Errors
 /// [`GrantDefect::Disagreement`] if no majority agrees on one number.
@@ -93,32 +92,36 @@ async fn agree(
     claim: &Claim,
     acquisition: &Round,
     until: Moment,
-) -> Result<u64, GrantDefect> {
+) -> Result<TokenBlock, GrantDefect> {
     let clock = context.clock();
     let mut votes = acquisition.answers();
     loop {
         // Ignore the counter of a node that may have forgotten it.
         forget_stale(&mut votes, &claim.nodes);
-        let Some(TokenChoice { count, below }) = TokenChoice::of(&votes) else {
+        let Some(TokenChoice { block, below }) = TokenChoice::of(&votes) else {
             break;
         };
         if below.is_empty() {
-            return Ok(count);
+            return Ok(block);
         }
-        let Some(round) = claim.raise_counters(count, &below) else {
+        let Some(round) = claim.raise_counters(block.count, &below) else {
             break;
         };
         before(clock, until, round.decided()).await;
         let mut answers = round.answers();
         for seat in below {
-            votes[seat] = answers[seat].take().map(|answer| match answer {
-                Vote::Granted { epoch, .. } => Vote::Granted {
-                    counter: Some(count),
-                    epoch,
-                    choice: None,
-                },
-                other => other,
-            });
+            votes[seat] = match (votes[seat].take(), answers[seat].take()) {
+                (Some(Vote::Granted { counter, .. }), Some(Vote::Granted { epoch, .. })) => {
+                    let count = block.count;
+                    let counter = counter.map(|counter| Counter { count, ..counter });
+                    Some(Vote::Granted {
+                        counter,
+                        epoch,
+                        choice: None,
+                    })
+                }
+                (_, other) => other,
+            };
         }
     }
     // The votes include those of nodes that granted without a counter. Such votes cannot support a fencing token.

@@ -12,6 +12,7 @@ use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;
 use crate::node::{NodeSet, bit};
+use crate::quorum::fencing::TokenBlock;
 
 use super::body::{BodyOutcome, BodyWatch, OnLost};
 use super::extension::run_extension;
@@ -82,7 +83,7 @@ impl LeaseHandle {
     /// Returns the lock's fencing token, if the request asked for one. Send the token to the store with every write. An
     /// extension does not change the token.
     pub fn fencing_token(&self) -> Option<FencingToken> {
-        self.shared.granted.fencing_token
+        self.shared.granted.tokens.map(TokenBlock::token)
     }
 
     /// Returns a few digits of the owner token, for logs.

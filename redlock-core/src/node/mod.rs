@@ -102,7 +102,7 @@ pub use store::Store;
 pub use submission::Submission;
 pub(crate) use submission::VoteSink;
 pub use value::Value;
-pub use vote::Vote;
+pub use vote::{Counter, Vote};
 pub use watch::{KeyReport, Watch};
 
 /// The number of the wire format, with which each marker begins. The number changes if two versions would not exclude

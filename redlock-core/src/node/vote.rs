@@ -11,8 +11,8 @@ use super::{Answer, NodeError, NodeErrorKind};
 pub enum Vote {
     /// The call succeeded: the keys are ours (acquire), live longer (extend), or were ours and are deleted (release).
     Granted {
-        /// The node's counter after this acquisition, if a fencing token was asked for.
-        counter: Option<u64>,
+        /// The node's fencing counter, if a fencing token was asked for.
+        counter: Option<Counter>,
         /// The [epoch](crate::Node::epoch) in which the node served the call.
         epoch: u32,
         /// The index of the acquired key, if the call was for one of several keys.
@@ -28,12 +28,23 @@ pub enum Vote {
     Failed(NodeError),
 }
 
+/// A node's fencing counter after it granted a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counter {
+    /// The number of the counter now.
+    pub count: u64,
+    /// The lowest number that the lease may use, as far as this node knows. All earlier leases that this node granted
+    /// have lower numbers, except for readers among readers.
+    pub first: u64,
+}
+
 impl Vote {
     /// A grant without a counter. `Vote::of` sets its epoch.
     pub const GRANTED: Self = Self::granted(None, None);
 
     /// Returns a grant, with the fencing `counter`, or with the index `choice` of the granted permit.
-    pub(crate) const fn granted(counter: Option<u64>, choice: Option<u16>) -> Self {
+    pub(crate) const fn granted(counter: Option<Counter>, choice: Option<u16>) -> Self {
         Self::Granted {
             counter,
             epoch: 0,

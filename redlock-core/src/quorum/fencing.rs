@@ -1,12 +1,13 @@
 //! Fencing tokens of a quorum: numbers by which a store orders the holders.
 #![doc = include_str!("fencing.md")]
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::env::Clock;
-use crate::node::Vote;
+use crate::node::{Counter, Vote};
 
 use super::majority;
 
@@ -61,17 +62,75 @@ pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 /// counter is then at least the clock's time.
 pub const COUNTER_IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// Returns the least value of an acquisition's counters: the time in µs since 1970 by this host's clock.
-pub(crate) fn hint(clock: &dyn Clock) -> u64 {
-    u64::try_from(clock.wall().as_micros()).unwrap_or(u64::MAX)
+/// The most numbers of one acquisition.
+const MOST_NUMBERS: u64 = 1000;
+
+/// The growth of a block of numbers that was used up.
+const GROWTH: u64 = 16;
+
+/// The most µs by which a hint may be ahead of this host's clock, for a longer block.
+const MOST_AHEAD: u64 = 100_000;
+
+/// The distance between an acquisition's lowest number and the highest count of an earlier one, if all clocks are equal.
+/// The next number after a lost counter is above all earlier ones only after this time.
+pub(crate) const BLOCK_SLACK: Duration = Duration::from_micros(MOST_AHEAD + MOST_NUMBERS);
+
+/// Returns the least value of an acquisition's counters: the time in µs since 1970 by this host's clock, or `wanted` if
+/// that is a little later.
+pub(crate) fn hint(clock: &dyn Clock, wanted: u64) -> u64 {
+    let time = u64::try_from(clock.wall().as_micros()).unwrap_or(u64::MAX);
+    time.max(wanted.min(time.saturating_add(MOST_AHEAD)))
 }
 
-/// The number that follows from the counters of a majority.
-pub(crate) struct TokenChoice {
-    /// The number to which the counters of the majority are raised.
+/// The numbers of one acquisition. The leases that hold its claim one after another use one number each, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TokenBlock {
+    first: u64,
+    /// The number of the present lease.
+    token: u64,
+    /// The number of the majority's counters. All numbers of the block are below it, except for a reader's.
     pub(crate) count: u64,
-    /// The seats of the majority whose counters are below `count`. These counters have to be raised to it while our key
-    /// is still there, before the lock counts as held.
+}
+
+impl TokenBlock {
+    fn new(first: u64, count: u64) -> Self {
+        // A lost counter says nothing of earlier numbers, so keep the numbers close to the count.
+        let first = first.max(count.saturating_sub(MOST_NUMBERS));
+        Self {
+            first,
+            token: first,
+            count,
+        }
+    }
+
+    /// Returns the token of the present lease.
+    pub(crate) fn token(self) -> FencingToken {
+        FencingToken::new(self.token)
+    }
+
+    /// Returns the block for the lease that takes the claim over. Returns `None` once all numbers are used.
+    pub(crate) fn next(self) -> Option<Self> {
+        let token = self.token + 1;
+        (token < self.count).then_some(Self { token, ..self })
+    }
+
+    /// Returns the least count of an acquisition that replaces this one, to get a longer block if this one is used up.
+    /// Otherwise returns zero.
+    pub(crate) fn next_count(self) -> u64 {
+        if self.next().is_some() {
+            return 0;
+        }
+        let used = self.count.saturating_sub(self.first);
+        self.count + 1 + MOST_NUMBERS.min(GROWTH * used)
+    }
+}
+
+/// The numbers that follow from the counters of a majority.
+pub(crate) struct TokenChoice {
+    /// The block of the acquisition, once the counters of the majority are raised to its count.
+    pub(crate) block: TokenBlock,
+    /// The seats of the majority whose counters are below that count. These counters have to be raised to it while our
+    /// key is still there, before the lock counts as held.
     pub(crate) below: Vec<usize>,
 }
 
@@ -88,15 +147,17 @@ impl TokenChoice {
         let mut grants: Vec<_> = grants.collect();
         let needed = majority(answers.len());
         // Sort the highest first: the first window has the highest counters, and a window agrees if its ends do.
-        grants.sort_unstable_by(|one, other| other.cmp(one));
+        grants.sort_unstable_by_key(|(counter, seat)| Reverse((counter.count, *seat)));
+        let count_of = |grant: Option<&(Counter, usize)>| grant.map(|(counter, _)| counter.count);
         let agreed = grants
             .windows(needed)
-            .find(|window| window.first().map(|w| w.0) == window.last().map(|w| w.0));
+            .find(|window| count_of(window.first()) == count_of(window.last()));
         let chosen = agreed.or_else(|| grants.get(..needed))?;
-        let (count, _) = *chosen.first()?;
-        let below = chosen.iter().filter(|(counter, _)| *counter < count);
+        let count = count_of(chosen.first())?;
+        let first = chosen.iter().map(|(counter, _)| counter.first).max()?;
+        let below = chosen.iter().filter(|(counter, _)| counter.count < count);
         Some(Self {
-            count,
+            block: TokenBlock::new(first, count),
             below: below.map(|(_, seat)| *seat).collect(),
         })
     }
@@ -109,13 +170,59 @@ mod tests {
 
     /// Returns the choice among nodes that granted with these counters. `None` stands for a node that did not answer.
     fn choice<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
-        let granted = |counter| Vote::Granted {
-            counter: Some(counter),
-            epoch: 0,
-            choice: None,
+        let votes = counters.map(|count| count.map(|count| granted(count - 1, count)));
+        TokenChoice::of(&votes).map(|choice| (choice.block.count, choice.below))
+    }
+
+    fn granted(first: u64, count: u64) -> Vote {
+        Vote::granted(Some(Counter { count, first }), None)
+    }
+
+    /// Returns the numbers of the block that nodes give which granted from `first` to below `count`.
+    fn numbers<const N: usize>(grants: [(u64, u64); N]) -> Vec<u64> {
+        let votes = grants.map(|(first, count)| Some(granted(first, count)));
+        let block = TokenChoice::of(&votes).map(|choice| choice.block);
+        let all = std::iter::successors(block, |block| block.next());
+        all.map(|block| block.token().as_u64()).collect()
+    }
+
+    #[test]
+    fn a_block_has_what_every_node_of_the_majority_gives() {
+        assert_eq!(numbers([(4, 9); 3]), [4, 5, 6, 7, 8]);
+        assert_eq!(numbers([(4, 9), (7, 9)]), [7, 8]);
+        assert_eq!(numbers([(6, 7), (4, 9)]), [6, 7, 8]);
+        // A third node differs, and the majority that agrees is chosen.
+        assert_eq!(numbers([(8, 9), (4, 7), (4, 7)]), [4, 5, 6]);
+        assert_eq!(numbers([(9, 9); 3]), [9], "a reader");
+    }
+
+    #[test]
+    fn a_lost_counter_gives_no_number_from_long_ago() {
+        let last = 1_700_000_000_000_000;
+        let block = numbers([(1, last), (1, last), (1, last)]);
+        assert_eq!(block.first(), Some(&(last - MOST_NUMBERS)));
+        assert_eq!(block.len(), 1000);
+    }
+
+    #[test]
+    fn a_longer_block_takes_a_hint_a_little_ahead_of_the_clock() {
+        let (clock, shared) = crate::env::tests::still_clock();
+        clock.advance(Duration::from_secs(1));
+        let now = hint(&*shared, 0);
+        assert_eq!(hint(&*shared, now - 1), now);
+        assert_eq!(hint(&*shared, now + 1001), now + 1001);
+        assert_eq!(hint(&*shared, now * 2), now + MOST_AHEAD);
+    }
+
+    #[test]
+    fn a_used_up_block_asks_for_a_longer_one() {
+        let block = |first| TokenBlock {
+            token: 999,
+            ..TokenBlock::new(first, 1000)
         };
-        let votes = counters.map(|counter| counter.map(granted));
-        TokenChoice::of(&votes).map(|choice| (choice.count, choice.below))
+        let [one, more, most] = [999, 990, 1].map(|first| block(first).next_count());
+        assert_eq!([one, more, most], [1017, 1161, 2001]);
+        assert_eq!(TokenBlock::new(990, 1000).next_count(), 0);
     }
 
     #[test]

@@ -46,12 +46,6 @@ pub(crate) trait LockProtocol: Send + Sync {
     /// Passes the caller's place in its line to the protocol, before each attempt.
     fn prepare_attempt(&self, _place: LinePlace) {}
 
-    /// Returns the fencing token that follows from the counters of a majority.
-    fn fencing_token_at(&self, count: u64) -> u64 {
-        // The counters are one above the token, because the next reader takes them as its token.
-        count.saturating_sub(1)
-    }
-
     /// Returns the auxiliary keys of the lock. Auxiliary keys have to be in the lock's hash slot.
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
         Vec::new()

@@ -2,7 +2,7 @@
 
 use crate::env::Moment;
 
-use super::fencing::FencingToken;
+use super::fencing::TokenBlock;
 
 /// The validity that a lease gets from an acquisition or a hand-over.
 #[derive(Clone, Copy, Default)]
@@ -14,7 +14,8 @@ pub(crate) struct Validity {
     pub(crate) deadline: Moment,
     /// The moment when a third of the validity is left.
     pub(crate) expiring: Moment,
-    pub(crate) fencing_token: Option<FencingToken>,
+    /// The fencing token, and the numbers for the leases that take the claim over.
+    pub(crate) tokens: Option<TokenBlock>,
 }
 
 /// Returns the moment at which a third of the validity is left. The validity began at `started`.

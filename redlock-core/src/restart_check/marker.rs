@@ -7,7 +7,7 @@ use super::{CLOCK_WINDOW, CheckAnswer};
 use crate::model::limits::MAX_TTL;
 use crate::model::resource::RESERVED_PREFIX;
 use crate::node::WIRE_FORMAT;
-use crate::quorum::fencing::HINT_WINDOW;
+use crate::quorum::fencing::{BLOCK_SLACK, HINT_WINDOW};
 
 /// The cause for a node of a new set, in which other nodes may still be blank. A node with this cause does not vote.
 pub(super) const OPENING: &str = "opening";
@@ -82,10 +82,10 @@ impl Marker {
 
 /// Returns the length of a quarantine. It covers the longest ttl of any client, a fiftieth more for clocks of different
 /// speed, and the largest unnoticed step of a clock. A fencing token may come from a hint at one end of its window, and
-/// the next from a hint at the other end. So a quarantine lasts at least twice the window. After that time the node's
-/// clock has overtaken the first token.
+/// the next from a hint at the other end, at the lower end of its block. So a quarantine lasts at least twice the window
+/// and the slack of blocks. After that time the node's clock has overtaken the first token.
 pub(super) fn quarantine(longest_max_ttl: Duration) -> Duration {
-    let longest = longest_max_ttl.max(HINT_WINDOW * 2);
+    let longest = longest_max_ttl.max(HINT_WINDOW * 2 + BLOCK_SLACK);
     let margin = longest / 50 + CLOCK_WINDOW;
     longest.saturating_add(margin)
 }

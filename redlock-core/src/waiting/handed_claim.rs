@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::env::{Clock, Moment};
 use crate::model::limits::validity_of;
 use crate::quorum::claim::Claim;
+use crate::quorum::fencing::TokenBlock;
 use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::Round;
 use crate::quorum::validity::Validity;
@@ -25,7 +26,7 @@ pub(crate) struct HandedClaim {
 
 impl HandedClaim {
     /// True if `request`, whose lock has `protocol`, may take the claim over as it is. Both need the same permit, ttl,
-    /// drift and note, no fencing, and at least 9/10 of the validity left. The epochs of the nodes are read before the
+    /// drift and note, and at least 9/10 of the validity left. Both are fenced, with a number left, or neither is. The epochs of the nodes are read before the
     /// clock, as in an attempt.
     pub(crate) fn suits(
         &self,
@@ -33,8 +34,8 @@ impl HandedClaim {
         protocol: &dyn LockProtocol,
         clock: &dyn Clock,
     ) -> bool {
-        let is_alike = !request.fencing
-            && self.validity.fencing_token.is_none()
+        let is_alike = self.validity.tokens.is_some() == request.fencing
+            && self.next_tokens().is_some() == request.fencing
             && protocol.permit() == self.claim.protocol.permit()
             && request.ttl == self.ttl
             && request.clock_drift_factor.to_bits() == self.clock_drift_factor.to_bits()
@@ -56,9 +57,20 @@ impl HandedClaim {
         let validity = Validity {
             attempt_began: now,
             granted_at: now,
+            tokens: self.next_tokens(),
             ..self.validity
         };
         (Arc::clone(&self.claim), validity)
+    }
+
+    /// Returns the numbers for the lease that takes a fenced claim over, if there are any left.
+    fn next_tokens(&self) -> Option<TokenBlock> {
+        self.validity.tokens.and_then(TokenBlock::next)
+    }
+
+    /// Returns the least count of the fenced acquisition that replaces this claim.
+    pub(crate) fn next_count(&self) -> u64 {
+        self.validity.tokens.map_or(0, TokenBlock::next_count)
     }
 
     /// Releases the claim on every node. Returns `None` if the claim was released before.

@@ -11,7 +11,7 @@ use crate::kinds::protocol_args::ProtocolArgs;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::AuxiliaryKeys;
-use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
+use crate::node::{Argument, Call, Counter, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
 use scripts::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, SET};
@@ -73,7 +73,7 @@ impl LockProtocol for Exclusive {
         let call = |script, read| Call::new(script, Effect::Takes, &self.keys, read);
         let arguments = [Argument::token(token), Argument::millis(ttl)];
         if let Some(counters) = &self.counters {
-            return call(&ACQUIRE_ALL, read_taken)
+            return call(&ACQUIRE_ALL, read_fenced)
                 .with_keys(counters.keys())
                 .with(arguments)
                 .with(Counters::acquisition_args(hint, ttl))
@@ -140,14 +140,25 @@ fn read_set(value: Value) -> Option<Vote> {
     }
 }
 
-/// Reads the reply of a script that acquires. A number is the new value of the counters, or 1 without counters. A text
-/// is the holder's value. 0 means that a key has another type.
+/// Reads the reply of a script that acquires a fenced lock: the number of the counters after the grant, and the one
+/// before it. The lease may use the numbers between the two, so there has to be one.
+fn read_fenced(value: Value) -> Option<Vote> {
+    let Value::List(numbers) = value else {
+        return read_taken(value).filter(|vote| *vote != Vote::GRANTED);
+    };
+    let [Value::Int(count @ 0..), Value::Int(before @ 0..)] = numbers[..] else {
+        return None;
+    };
+    let [count, first] = [count, before + 1].map(i64::unsigned_abs);
+    (first < count).then(|| Vote::granted(Some(Counter { count, first }), None))
+}
+
+/// Reads the reply of a script that acquires. 1 is a grant without counters. A text is the holder's value. 0 means that
+/// a key has another type.
 pub(super) fn read_taken(value: Value) -> Option<Vote> {
     match value {
         Value::Int(0) => Some(Vote::Held(Holding::unknown(Remaining::NotALock))),
-        // Counters are close to the time in µs, so 1 means that there are none.
         Value::Int(1) => Some(Vote::GRANTED),
-        Value::Int(count) => Some(Vote::granted(Some(count.unsigned_abs()), None)),
         Value::Text(holder) => Some(Vote::Held(Holding::by(holder))),
         _ => None,
     }

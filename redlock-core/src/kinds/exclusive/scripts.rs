@@ -1,6 +1,6 @@
 //! The scripts of locks with a single holder, and their twins.
 
-use crate::kinds::fenced::{check_marker, raise_counters};
+use crate::kinds::fenced::{Counted, check_marker, raise_counters};
 use crate::model::token;
 use crate::node::script::Script;
 use crate::node::store::{Store, parse_integer};
@@ -79,11 +79,14 @@ fn acquire_all(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
     if gone < locks {
         return Ok(Value::text(arguments[0]));
     }
-    let count = raise_counters(store, counters, 2, &arguments[2..])?;
+    let Counted { count, before } = raise_counters(store, counters, 2, &arguments[2..])?;
     for key in &keys[..locks] {
         store.set(key, arguments[0], parse_integer(arguments[1])?)?;
     }
-    Ok(Value::Int(count))
+    if counters.is_empty() {
+        return Ok(Value::Int(1));
+    }
+    Ok(Value::List([count, before].map(Value::Int).into()))
 }
 
 fn extend(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {

@@ -5,7 +5,7 @@ if first then
   local time = redis.call('TIME')
   local now = time[1] * 1000000 + time[2]
 
-  -- Raises all counters to one number, and returns it.
+  -- Raises all counters to one number. Returns it, and the highest number of a counter before.
   --   step    the number is at least this much above each counter
   --   least   the number is at least this; with a window, a client's time in µs
   --   ttl     the least time in ms for which the counters live
@@ -15,15 +15,16 @@ if first then
   -- shortened. Numbers are written out in full. Without a window, a counter that has the number already is left alone,
   -- because a full server refuses a SET.
   function counted(step, least, ttl, window)
-    local count, texts = tonumber(least), {}
+    local count, before, texts = tonumber(least), 0, {}
     if window then count = math.min(math.max(count, now - window), now + window) end
     for i = first, last do
       local digits = redis.pcall('GET', KEYS[i])
       local stands = type(digits) == 'string' and tonumber(digits)
       local is_valid = stands and stands >= 0 and stands < 9007199254740991
-      count = math.max(count, step + (is_valid and stands or 0))
+      before = math.max(before, is_valid and stands or 0)
       texts[i] = digits
     end
+    count = math.max(count, before + step)
     local text = string.format('%.0f', count)
     local life = tonumber(ttl) + math.max(0, math.ceil((count - now) / 1000))
     for i = first, last do
@@ -34,7 +35,7 @@ if first then
         redis.call('PEXPIRE', KEYS[i], string.format('%.0f', life))
       end
     end
-    return count
+    return count, before
   end
 
   -- Refuse without a valid marker, because a node that lost its data may just have come back. The marker is the number

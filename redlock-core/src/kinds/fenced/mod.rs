@@ -54,16 +54,26 @@ impl Counters {
     }
 }
 
-/// Raises the counters to one number, and returns it, or 1 without counters. As in `counters.lua`, `numbers` are
-/// `least`, `ttl` and `window`.
+/// The numbers of a lock's counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// The number of all counters now.
+    pub(super) count: i64,
+    /// The highest number before, or zero.
+    pub(super) before: i64,
+}
+
+/// Raises the counters to one number. Without counters, the number is 1. As in `counters.lua`, `numbers` are `least`,
+/// `ttl` and `window`.
 pub(super) fn raise_counters(
     store: &mut Store,
     counters: &[&[u8]],
     step: i64,
     numbers: &[&[u8]],
-) -> Result<i64, Value> {
+) -> Result<Counted, Value> {
+    let mut before = 0;
     if counters.is_empty() {
-        return Ok(1);
+        return Ok(Counted { count: 1, before });
     }
     let (now, mut count) = (store.micros(), parse_integer(numbers[0])?);
     if let Some(window) = numbers.get(2) {
@@ -76,8 +86,9 @@ pub(super) fn raise_counters(
         let digits = store.get(key).ok().flatten().unwrap_or_default();
         let stands = parse_integer(digits).unwrap_or(0);
         let is_valid = (0..TOO_LARGE).contains(&stands);
-        count = count.max(step + if is_valid { stands } else { 0 });
+        before = before.max(if is_valid { stands } else { 0 });
     }
+    count = count.max(step + before);
     let ahead = count.saturating_sub(now).max(0);
     let ahead = ahead / 1000 + i64::from(ahead % 1000 > 0);
     let life = parse_integer(numbers[1])?.saturating_add(ahead);
@@ -90,7 +101,7 @@ pub(super) fn raise_counters(
             store.ensure_ttl(key, life);
         }
     }
-    Ok(count)
+    Ok(Counted { count, before })
 }
 
 /// Checks the node's marker, if `keys` has one after its `count` counters. Returns the counters. A missing marker,

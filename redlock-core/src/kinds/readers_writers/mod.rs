@@ -22,7 +22,9 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::call::ReadReply;
 use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
-use crate::node::{Argument, Call, Effect, Holding, Obstacle, READERS_MARKER, Script, Value, Vote};
+use crate::node::{
+    Argument, Call, Counter, Effect, Holding, Obstacle, READERS_MARKER, Script, Value, Vote,
+};
 use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 
 use scripts::{ACQUIRE_READ, ACQUIRE_WRITE, EXTEND_READ, RELEASE_SHARED};
@@ -110,14 +112,9 @@ impl SharedLock {
 
     /// Builds a call with the first `count` auxiliary keys. The lock's counter follows, if the call needs one.
     fn call(&self, script: &'static Script, effect: Effect, count: usize) -> Call {
-        let read: ReadReply = if effect == Effect::Takes {
-            read_admission
-        } else {
-            read_done
-        };
         let counts = matches!(effect, Effect::Takes | Effect::Keeps);
         let counters = self.lock.counters.as_ref().filter(|_| counts);
-        Call::new(script, effect, self.lock.keys(), read)
+        Call::new(script, effect, self.lock.keys(), read_reply(script))
             .with_keys(self.auxiliary[..count].iter().cloned())
             .with_keys(counters.into_iter().flat_map(Counters::keys))
     }
@@ -197,10 +194,6 @@ impl LockProtocol for Reader {
     fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
         self.shared.lock.counters.as_ref()?;
         Some(self.keep(token, ttl, counter))
-    }
-
-    fn fencing_token_at(&self, count: u64) -> u64 {
-        count
     }
 
     fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
@@ -285,8 +278,26 @@ impl LockProtocol for Writer {
     }
 }
 
-/// Reads the reply to an acquisition: that of a plain lock, or a letter for the obstacle and then a value.
-fn read_admission(value: Value) -> Option<Vote> {
+/// Returns the reader of the script's replies.
+fn read_reply(script: &'static Script) -> ReadReply {
+    if *script == ACQUIRE_READ {
+        |value| read_admission(value, 0)
+    } else if *script == ACQUIRE_WRITE {
+        |value| read_admission(value, 1)
+    } else {
+        read_done
+    }
+}
+
+/// Reads the reply to an acquisition: the counter's number, the reply of a plain lock, or a letter for the obstacle and
+/// then a value. The lease's number is `below` the counter's: a reader has the counter's number, and a writer the one
+/// before, because the next reader takes the counter's.
+fn read_admission(value: Value, below: u64) -> Option<Vote> {
+    if let Value::Int(count @ 2..) = value {
+        let count = count.unsigned_abs();
+        let first = count - below;
+        return Some(Vote::granted(Some(Counter { count, first }), None));
+    }
     let Value::Text(text) = value else {
         return exclusive::read_taken(value);
     };

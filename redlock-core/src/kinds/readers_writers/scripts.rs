@@ -160,7 +160,7 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         store.need_memory()?;
         store.zrem(readers, b"")?;
     }
-    let count = raise_counters(store, counters, 0, &arguments[5..])?;
+    let count = raise_counters(store, counters, 0, &arguments[5..])?.count;
     let (now, mut life) = (store.millis(), parse_integer(arguments[1])?);
     let ends = now.saturating_add(life);
     if is_read {
@@ -211,7 +211,7 @@ fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resu
         }
         return Ok(Value::text(why));
     }
-    let count = raise_counters(store, counters, 2, &arguments[4..])?;
+    let count = raise_counters(store, counters, 2, &arguments[4..])?.count;
     store.set(key, token, parse_integer(arguments[1])?)?;
     if is_read {
         store.del(readers);

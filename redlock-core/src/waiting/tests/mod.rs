@@ -1,6 +1,7 @@
 //! Lines over in-process nodes that answer at once. The tests poll every future themselves.
 
 pub(crate) mod blind;
+mod blocks;
 mod breaks;
 mod clock_jump;
 mod lines;

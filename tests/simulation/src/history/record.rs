@@ -324,7 +324,7 @@ fn brief(answer: &Vote) -> String {
         Vote::Granted {
             counter: Some(counter),
             ..
-        } => format!("granted, at {counter}"),
+        } => format!("granted, at {}", counter.count),
         Vote::Held(_) => "held".to_owned(),
         Vote::Absent => "absent".to_owned(),
         other => format!("{other:?}"),

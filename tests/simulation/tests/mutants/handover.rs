@@ -23,7 +23,7 @@ mutants! {
         HandedClaim::suits { && request.ttl == self.ttl } => {};
 
     "taken-over-where-a-token-is-wanted" breaks Unfenced in Calm:
-        HandedClaim::suits { !request.fencing && self.validity.fencing_token.is_none() && } => {};
+        HandedClaim::suits { self.validity.tokens.is_some() == request.fencing && self.next_tokens().is_some() == request.fencing && } => {};
 
     "taken-over-for-a-full-ttl" breaks Validity in Faulty:
         HandedClaim::take_over { granted_at: now } => {

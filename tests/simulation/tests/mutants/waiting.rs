@@ -29,7 +29,7 @@ mutants! {
             let until = now.saturating_add(window.timeout);
             if before(&**clock, until, watch.until_free()).await.is_some() {
                 let (attempt_began, granted_at, expiring) = (started, started, deadline);
-                let validity = Validity { attempt_began, granted_at, deadline, expiring, fencing_token: None };
+                let validity = Validity { attempt_began, granted_at, deadline, expiring, tokens: None };
                 return Ok((claim.into_lease(), validity));
             }
             Err

@@ -2,7 +2,7 @@
 
 mutants! {
     "a-counter-that-repeats" breaks TokenUnique in Wild:
-        raise_counters { step + if } => { 0 * step + if };
+        raise_counters { step + before } => { 0 * before };
 
     "a-clients-wrong-clock-has-its-say" breaks TokenAhead in Faulty:
         raise_counters { .min(now.saturating_add(window)) } => {};
@@ -32,7 +32,7 @@ mutants! {
         agree { &below } => { &(0..votes.len()).collect::<Vec<_>>() };
         agree { let mut answers } => {
             if round.tally().is_won() {
-                return Ok(count);
+                return Ok(block);
             }
             let mut answers
         };

@@ -35,7 +35,7 @@ mutants! {
         Writer::release_call { !is_lease } => { false };
 
     "a-counter-at-the-writers-token" breaks TokenUnique in Sharing:
-        LockProtocol::fencing_token_at { count.saturating_sub(1) } => { count };
+        read_admission { count - below } => { count };
 
     "a-writer-that-takes-the-number-of-readers" breaks TokenUnique in Sharing:
         acquire_write { counters, 2 } => { counters, 1 };
@@ -45,7 +45,7 @@ mutants! {
             let is_reader = request.kind == crate::request::Kind::Read;
             let unconfirmed = || TokenChoice::of(&acquisition.answers_now(&claim.nodes));
             match is_reader.then(unconfirmed).flatten() {
-                Some(choice) => Ok(choice.count),
+                Some(choice) => Ok(choice.block),
                 None => agree(context, &claim, &acquisition, until).await,
             }
         };
