@@ -50,7 +50,7 @@ impl Drop for Inside {
 /// A request that runs.
 pub(crate) struct Sent {
     id: String,
-    sent: Instant,
+    at: Instant,
     visit: Visit,
     answer: JoinHandle<Result<Answer, axum::Error>>,
 }
@@ -78,7 +78,7 @@ pub(crate) fn send(router: &Router, id: String, path: &str) -> Result<Sent, axum
     let visit = Visit::default();
     let request = Request::post(path).extension(visit.clone());
     let response = router.clone().oneshot(request.body(Body::empty())?);
-    let sent = Instant::now();
+    let at = Instant::now();
     let answer = tokio::spawn(async {
         let Ok(response) = response.await;
         let (parts, body) = response.into_parts();
@@ -94,7 +94,7 @@ pub(crate) fn send(router: &Router, id: String, path: &str) -> Result<Sent, axum
     });
     Ok(Sent {
         id,
-        sent,
+        at,
         visit,
         answer,
     })
@@ -125,7 +125,7 @@ impl Sent {
         let times = self.visit.0.borrow().clone();
         Ok(Exchange {
             id: self.id,
-            sent: self.sent,
+            sent: self.at,
             ended,
             times,
             answer,
