@@ -9,6 +9,8 @@ use crate::examples::assert_end_well;
 use crate::services::LONG;
 use crate::services::fleet::Fleet;
 
+const KEY: &str = "import:catalogue";
+
 /// Returns the batches that a process has loaded.
 fn batches(service: &Service) -> Vec<u64> {
     let output = service.output();
@@ -23,26 +25,24 @@ async fn a_worker_renews_its_lock_and_another_goes_on_after_it() {
     let mut fleet = Fleet::start("worker", 0, &[]).await;
     fleet.add("worker", "batch 0").await;
     fleet.add("worker", "working").await;
-    let left = || {
-        fleet
-            .nodes
-            .iter()
-            .filter_map(|it| it.pttl("import:catalogue").left())
-            .max()
+    let [worker, next] = &fleet.services[..] else {
+        unreachable!()
     };
+    let owner = format!("/{}/", worker.pid());
     let least = Cell::new(Duration::MAX);
-    eventually("a renewal", LONG, async || {
-        let left = left().unwrap_or_default();
+    eventually("a renewal by the worker", LONG, async || {
+        let of_worker = fleet.nodes.iter().filter(|node| {
+            let value = node.get(KEY).unwrap_or_default();
+            String::from_utf8_lossy(&value).contains(&owner)
+        });
+        let left = of_worker.filter_map(|node| node.pttl(KEY).left()).max();
+        let left = left.ok_or_else(|| fleet.said())?;
         least.set(least.get().min(left));
         (left > least.get())
             .then_some(())
             .ok_or_else(|| fleet.said())
     })
     .await;
-
-    let [worker, next] = &fleet.services[..] else {
-        unreachable!()
-    };
     assert!(batches(next).is_empty(), "{next}");
     worker.signal(Signal::TERM);
     assert!(worker.wait(LONG).await.success(), "{worker}");
