@@ -160,6 +160,7 @@ impl Scene {
     }
 
     /// Kills the server while a copy of the script loops between its two commands.
+    /// Some say that the key then stays without an expiry.
     async fn crash_in_script(&mut self) -> Found {
         let expire = "redis.call('PEXPIRE'";
         let script = generations::SCRIPT.replace(expire, &format!("while true do end {expire}"));
