@@ -87,8 +87,7 @@ impl Scene {
     async fn start(generation: usize, fault: Fault, home: &Path) -> Result<Self> {
         let setup = generations::ALL[generation].setup;
         let mut servers = Servers::start(setup, home).await?;
-        let is_failover = fault == Fault::Failover;
-        if setup == Setup::Replicated || is_failover && setup == Setup::Three {
+        if setup == Setup::Replicated || fault == Fault::Failover && setup == Setup::Three {
             servers.add_replica(home).await?;
         }
         Ok(Self {
@@ -215,17 +214,16 @@ impl Scene {
                 if !is_held {
                     b.finish("end").await?;
                 }
-                let is_c_in = c.gets_in().await?;
+                let is_refused = !c.gets_in().await?;
                 let of_c = self.servers.value(&key)?;
-                let is_d_in = !is_c_in && d.gets_in().await?;
+                let is_next_in = is_refused && d.gets_in().await?;
                 let of_d = self.servers.value(&key)?;
-                let harm = match (is_held, is_c_in, is_d_in) {
-                    (true, true, _) => "B+C",
+                let harm = match (is_held, is_refused, is_next_in) {
+                    (true, false, _) => "B+C",
                     (true, _, true) => "B+D",
                     (true, ..) if of_c != of_b => "pushed",
-                    (false, ..) if of_d.is_none() => continue,
-                    (false, false, false) if of_d != of_c => "livelock",
-                    (false, false, false) => "waits",
+                    (false, true, false) if of_d.is_some() && of_d != of_c => "livelock",
+                    (false, true, false) if of_d.is_some() => "waits",
                     _ => continue,
                 };
                 harms.entry(harm).or_insert(at);

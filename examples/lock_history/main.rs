@@ -62,7 +62,8 @@ async fn print_faults(home: &Path) -> Result<()> {
         println!("   {head}: {about}");
     }
     let heads = faults::ALL.map(|(_, head, _)| head).join(" | ");
-    let mut table = format!("| | {heads} |\n|---{}|", "|---".repeat(faults::ALL.len()));
+    let mut table = vec![format!("| | {heads} |")];
+    table.push(format!("|---{}|", "|---".repeat(faults::ALL.len())));
     let generations: Vec<_> = (0..generations::ALL.len()).collect();
     // Four at a time, because they mostly wait for a ttl.
     for generations in generations.chunks(4) {
@@ -73,14 +74,15 @@ async fn print_faults(home: &Path) -> Result<()> {
         for (generation, row) in generations.iter().zip(rows.collect::<Vec<_>>()) {
             let name = generations::ALL[*generation].name;
             println!("\n{name}");
-            table += &format!("\n| {name} |");
-            for (found, (_, head, _)) in row.await??.iter().zip(faults::ALL) {
+            let mut cells = vec![name];
+            let row = row.await??;
+            for (found, (_, head, _)) in row.iter().zip(faults::ALL) {
                 println!("   {head}: {found}");
-                let (mark, _why) = found.split_once(": ").unwrap_or((found, ""));
-                table += &format!(" {mark} |");
+                cells.push(found.split(": ").next().unwrap_or_default());
             }
+            table.push(format!("| {} |", cells.join(" | ")));
         }
     }
-    println!("\n{table}\n\n{LEGEND}");
+    println!("\n{}\n\n{LEGEND}", table.join("\n"));
     Ok(())
 }
