@@ -1,196 +1,220 @@
 //! The servers of one scene: started, lost, restarted and failed over.
 
-use std::error::Error;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
-use redis::{Connection, cmd};
-use tokio::time::{Instant, sleep};
+use redis::{Cmd, FromRedisValue, InfoDict, cmd};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::sleep;
 
-use crate::shared::server::Server;
+use crate::Result;
+use crate::generations::Setup;
+
+/// The hidden command: `server <arguments>` becomes a `redis-server`.
+pub(crate) const COMMAND: &str = "server";
 
 /// Nothing listens there.
 pub(crate) const NOWHERE: u16 = 1;
 
-/// For what must come.
+/// The longest wait for what must come.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Between two looks at a server.
+/// The pause between two looks at a process.
 pub(crate) const LOOK: Duration = Duration::from_millis(5);
 
-/// Which servers an implementation is used with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layout {
-    Single,
-    /// A master with a replica that takes its place.
-    Replicated,
-    /// Three servers that know nothing of each other.
-    Three,
+pub(crate) fn url(port: impl std::fmt::Display) -> String {
+    format!("redis://127.0.0.1:{port}")
 }
 
+/// Turns this process into a server that ends with its parent, even if the parent is killed.
+pub(crate) fn become_server(arguments: &[String]) -> Result<()> {
+    let program = std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".to_owned());
+    let mut server = std::process::Command::new(&program);
+    server.args(arguments);
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    #[cfg(unix)]
+    let error = std::os::unix::process::CommandExt::exec(&mut server);
+    #[cfg(not(unix))]
+    let error = "this example starts servers as a Unix does";
+    Err(format!("`{program}`: {error}; install Redis, or set REDIS_SERVER to its path").into())
+}
+
+/// Dropping it kills the server.
+pub(crate) struct Server {
+    port: u16,
+    home: PathBuf,
+    child: Child,
+    /// Stays open, because the server goes on writing to it.
+    _log: Lines<BufReader<ChildStdout>>,
+}
+
+impl Server {
+    /// Starts a server on a free port, with a folder of its own.
+    async fn start(home: &Path) -> Result<Self> {
+        // A port that was free a moment ago may be taken.
+        for _ in 0..3 {
+            let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+            let home = home.join(port.to_string());
+            make_empty(&home)?;
+            if let Ok(server) = Self::launch(port, home).await {
+                return Ok(server);
+            }
+        }
+        Err("`redis-server` does not start".into())
+    }
+
+    async fn launch(port: u16, home: PathBuf) -> Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .args([COMMAND, "--bind", "127.0.0.1", "--port", &port.to_string()])
+            .args(["--appendonly", "yes", "--appendfsync", "always"])
+            // While a script runs for longer than this, the server answers that it is busy.
+            .args(["--lua-time-limit", "50", "--repl-diskless-sync-delay", "0"])
+            .args([Path::new("--dir"), &home])
+            .kill_on_drop(true)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut log = BufReader::new(child.stdout.take().ok_or("stdout is piped")?).lines();
+        // It says so itself, because another process at its port would accept connections too.
+        while let Some(line) = log.next_line().await? {
+            if line.contains("Ready to accept connections") {
+                return Ok(Self {
+                    port,
+                    home,
+                    child,
+                    _log: log,
+                });
+            }
+        }
+        Err("the server ended".into())
+    }
+
+    fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
+        let client = redis::Client::open(url(self.port))?;
+        Ok(command.query(&mut client.get_connection()?)?)
+    }
+
+    fn replicate(&self, host: &str, port: impl std::fmt::Display) -> Result<()> {
+        self.ask(cmd("REPLICAOF").arg(host).arg(port.to_string()))
+    }
+}
+
+/// The servers that callers ask. The faults are about the first node.
 pub(crate) struct Servers {
-    program: String,
-    dir: PathBuf,
-    /// The nodes that callers ask. Faults are about the first node.
     nodes: Vec<Server>,
-    /// Of the first node.
-    replica: Option<Server>,
+    /// The replica of the first node.
+    pub(crate) replica: Option<Server>,
 }
 
 impl Servers {
-    pub(crate) async fn start(
-        layout: Layout,
-        is_replicated: bool,
-        program: &str,
-        dir: &Path,
-    ) -> Result<Self, Box<dyn Error>> {
+    pub(crate) async fn start(setup: Setup, home: &Path) -> Result<Self> {
         let mut nodes = Vec::new();
-        let count = if layout == Layout::Three { 3 } else { 1 };
+        let count = if setup == Setup::Three { 3 } else { 1 };
         for _ in 0..count {
-            nodes.push(Server::start(program, dir).await?);
+            nodes.push(Server::start(home).await?);
         }
-        let mut servers = Self {
-            program: program.to_owned(),
-            dir: dir.to_owned(),
-            nodes,
-            replica: None,
-        };
-        if is_replicated {
-            servers.replicate().await?;
-        }
-        Ok(servers)
+        let replica = None;
+        Ok(Self { nodes, replica })
     }
 
     pub(crate) fn ports(&self) -> Vec<u16> {
-        self.nodes.iter().map(Server::port).collect()
+        self.nodes.iter().map(|node| node.port).collect()
     }
 
-    /// The time by the first node's clock, in ms.
-    pub(crate) fn now_ms(&self) -> Result<u64, Box<dyn Error>> {
-        let (seconds, micros): (u64, u64) = cmd("TIME").query(&mut connect(&self.nodes[0])?)?;
+    /// Asks the first node.
+    pub(crate) fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
+        self.nodes[0].ask(command)
+    }
+
+    /// Returns the time by the first node's clock, in ms.
+    pub(crate) fn now_ms(&self) -> Result<u64> {
+        let (seconds, micros): (u64, u64) = self.ask(&cmd("TIME"))?;
         Ok(seconds * 1_000 + micros / 1_000)
     }
 
     /// Lets time pass until the first node's clock shows more than `ms`.
-    pub(crate) async fn pass(&self, ms: u64) -> Result<(), Box<dyn Error>> {
+    pub(crate) async fn pass(&self, ms: u64) -> Result<()> {
         while self.now_ms()? <= ms {
             sleep(LOOK).await;
         }
         Ok(())
     }
 
-    /// What the first node has at `key`.
-    pub(crate) fn value(&self, key: &str) -> Result<Option<Vec<u8>>, Box<dyn Error>> {
-        Ok(cmd("GET").arg(key).query(&mut connect(&self.nodes[0])?)?)
+    /// Returns the first node's value at `key`.
+    pub(crate) fn value(&self, key: &str) -> Result<Option<Vec<u8>>> {
+        self.ask(cmd("GET").arg(key))
     }
 
-    /// The ms until the first node's `key` ends; −1: never; −2: there is none.
-    pub(crate) fn pttl(&self, key: &str) -> Result<i64, Box<dyn Error>> {
-        Ok(cmd("PTTL").arg(key).query(&mut connect(&self.nodes[0])?)?)
-    }
-
-    /// Kills one node for good. If the first one has a replica, the replica takes its place. Of three,
-    /// it is the last.
-    pub(crate) async fn lose_one(&mut self) -> Result<(), Box<dyn Error>> {
-        if self.replica.is_some() {
-            self.until_replicated().await?;
-            return self.fail_over().await;
-        }
+    /// Kills one node for good: the last one.
+    pub(crate) async fn lose_one(&mut self) -> Result<()> {
         let last = self.nodes.len() - 1;
-        self.nodes[last].kill().await
+        Ok(self.nodes[last].child.kill().await?)
     }
 
-    /// The first node forgets everything: it is killed, and started again without its data.
-    pub(crate) async fn restart_empty(&mut self) -> Result<(), Box<dyn Error>> {
-        self.nodes[0].kill().await?;
-        let port = self.nodes[0].port();
-        let mut said = String::new();
-        let server = Server::start_at(port, &self.program, &self.dir, &mut said).await?;
-        self.nodes[0] = server.ok_or_else(|| format!("no second start on port {port}: {said}"))?;
+    /// Kills the first node, and starts it again without its data.
+    pub(crate) async fn restart_empty(&mut self) -> Result<()> {
+        self.nodes[0].child.kill().await?;
+        make_empty(&self.nodes[0].home)?;
+        self.restart().await
+    }
+
+    /// Kills the first node, and starts it again with its append-only file.
+    pub(crate) async fn restart(&mut self) -> Result<()> {
+        let node = &mut self.nodes[0];
+        node.child.kill().await?;
+        *node = Server::launch(node.port, node.home.clone()).await?;
         Ok(())
     }
 
-    pub(crate) fn has_replica(&self) -> bool {
-        self.replica.is_some()
-    }
-
-    /// From here on the replica learns nothing more: its link leads nowhere.
-    pub(crate) async fn cut_replica_off(&mut self) -> Result<(), Box<dyn Error>> {
-        self.until_replicated().await?;
-        let mut replica = connect(self.replica()?)?;
-        let cut = cmd("REPLICAOF")
-            .arg("127.0.0.1")
-            .arg(NOWHERE)
-            .query(&mut replica);
-        Ok(cut?)
-    }
-
-    /// The first node dies, and its replica takes its place.
-    pub(crate) async fn fail_over(&mut self) -> Result<(), Box<dyn Error>> {
-        self.nodes[0].kill().await?;
-        let promoted = self.replica.take().ok_or("there is no replica")?;
-        cmd("REPLICAOF")
-            .arg("NO")
-            .arg("ONE")
-            .query::<()>(&mut connect(&promoted)?)?;
-        self.nodes[0] = promoted;
-        Ok(())
-    }
-
-    async fn replicate(&mut self) -> Result<(), Box<dyn Error>> {
-        let master = &self.nodes[0];
-        // It would wait for five seconds, in case that more replicas come.
-        cmd("CONFIG")
-            .arg("SET")
-            .arg("repl-diskless-sync-delay")
-            .arg(0)
-            .query::<()>(&mut connect(master)?)?;
-        let replica = Server::start(&self.program, &self.dir).await?;
-        cmd("REPLICAOF")
-            .arg("127.0.0.1")
-            .arg(master.port())
-            .query::<()>(&mut connect(&replica)?)?;
+    /// Gives the first node a replica.
+    pub(crate) async fn add_replica(&mut self, home: &Path) -> Result<()> {
+        let replica = Server::start(home).await?;
+        replica.replicate("127.0.0.1", self.nodes[0].port)?;
         self.replica = Some(replica);
         self.until_replicated().await
     }
 
+    /// Lets the replica learn nothing more, because its link leads nowhere.
+    pub(crate) async fn cut_replica_off(&mut self) -> Result<()> {
+        self.until_replicated().await?;
+        self.replica()?.replicate("127.0.0.1", NOWHERE)
+    }
+
+    /// Kills the first node, whose replica takes its place.
+    pub(crate) async fn fail_over(&mut self) -> Result<()> {
+        self.nodes[0].child.kill().await?;
+        self.replica()?.replicate("NO", "ONE")?;
+        self.nodes[0] = self.replica.take().ok_or("there is no replica")?;
+        Ok(())
+    }
+
     /// Waits until the replica has all that its master has.
-    async fn until_replicated(&self) -> Result<(), Box<dyn Error>> {
-        let mut master = connect(&self.nodes[0])?;
-        let mut replica = connect(self.replica()?)?;
-        let info = |server: &mut Connection| -> Result<String, Box<dyn Error>> {
-            Ok(cmd("INFO").arg("replication").query(server)?)
-        };
-        let begun = Instant::now();
+    pub(crate) async fn until_replicated(&self) -> Result<()> {
         loop {
-            let (of_master, of_replica) = (info(&mut master)?, info(&mut replica)?);
-            let behind = field(&of_replica, "slave_repl_offset");
-            if field(&of_replica, "master_link_status") == Some("up")
-                && behind.is_some()
-                && behind == field(&of_master, "master_repl_offset")
-            {
+            let of_master: InfoDict = self.ask(&cmd("INFO"))?;
+            let of_replica: InfoDict = self.replica()?.ask(&cmd("INFO"))?;
+            let offset: Option<u64> = of_master.get("master_repl_offset");
+            let is_linked = of_replica.get("master_link_status") == Some("up".to_owned());
+            if is_linked && of_replica.get("slave_repl_offset") == offset {
                 return Ok(());
-            }
-            if begun.elapsed() > LONG {
-                return Err(format!("a replica does not follow its master:\n{of_replica}").into());
             }
             sleep(LOOK).await;
         }
     }
 
-    fn replica(&self) -> Result<&Server, Box<dyn Error>> {
+    fn replica(&self) -> Result<&Server> {
         Ok(self.replica.as_ref().ok_or("there is no replica")?)
     }
 }
 
-fn connect(server: &Server) -> Result<Connection, Box<dyn Error>> {
-    let url = format!("redis://127.0.0.1:{}", server.port());
-    Ok(redis::Client::open(url)?.get_connection()?)
-}
-
-fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
-    let mut lines = info.lines().filter_map(|line| line.split_once(':'));
-    lines
-        .find(|(field, _)| *field == name)
-        .map(|(_, value)| value.trim())
+fn make_empty(folder: &Path) -> Result<()> {
+    // A server that had the same port may have left its data.
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    Ok(std::fs::create_dir(folder)?)
 }

@@ -2,151 +2,109 @@
 
 use std::time::{Duration, Instant};
 
-use crate::client::{Exchange, Reply};
-use crate::diary::{Diary, Visit};
+use crate::client::Exchange;
 
 /// Columns of the time line.
 const WIDTH: usize = 40;
 
 pub(crate) const LEGEND: &str = "·  waits     █  holds the lock     ×  ends without an answer 200";
 
-/// Prints when each request waited, held its lock and ended; in the order in which they got it.
-pub(crate) fn print(exchanges: &[Exchange], diary: &Diary) {
-    let mut rows: Vec<_> = exchanges
-        .iter()
-        .map(|exchange| (exchange, diary.visit_of(&exchange.id)))
-        .collect();
-    rows.sort_by_key(|(exchange, visit)| visit.as_ref().map_or(exchange.ended, |it| it.entered));
-    let Some(scale) = Scale::of(exchanges) else {
+/// Prints when each request waited, held its lock and ended, in the order in which they got it.
+pub(crate) fn print(exchanges: &[Exchange]) {
+    let mut rows: Vec<_> = exchanges.iter().collect();
+    rows.sort_by_key(|it| it.times.entered.unwrap_or(it.ended));
+    let start = exchanges.iter().map(|it| it.sent).min();
+    let end = exchanges.iter().map(|it| it.ended).max();
+    let (Some(start), Some(end)) = (start, end) else {
         return;
     };
-
-    let span = format!("{} ms", scale.span.as_millis());
-    println!(
-        "\n   {:<8}{:<11}0 ms{span:>width$} {:>9}{:>9}   answer",
-        "request",
-        "lock",
-        "waited",
-        "held",
-        width = WIDTH - 4,
-    );
-    for (exchange, visit) in &rows {
-        let lock = visit.as_ref().map_or("-", |visit| &visit.resource);
-        let until = visit.as_ref().map_or(exchange.ended, |visit| visit.entered);
-        let held = visit.as_ref().map_or("-".to_owned(), |visit| {
-            millis(left(visit, exchange) - visit.entered)
-        });
-        let answer = match &exchange.reply {
-            Some(reply) => &reply.status_line,
-            None => "the client has gone",
+    let span = format!("{} ms", (end - start).as_millis());
+    let width = WIDTH - 4;
+    println!("\n   request lock       0 ms{span:>width$}    waited     held   answer");
+    for it in rows {
+        let held = it.times.entered.map(|entered| (entered, left(it)));
+        let lock = if held.is_some() {
+            &it.times.resource
+        } else {
+            "-"
         };
+        let waited = millis(held.map_or(it.ended, |(entered, _)| entered) - it.sent);
+        let held_for = held.map_or("-".to_owned(), |(entered, left)| millis(left - entered));
+        let bar = bar(it, start, end - start);
+        let answer = it.answer.as_ref().map(|answer| answer.status.to_string());
+        let answer = answer.unwrap_or("the client has gone".to_owned());
         println!(
-            "   {:<8}{lock:<11}{} {:>9}{held:>9}   {answer}",
-            exchange.id,
-            scale.bar(exchange, visit.as_ref()),
-            millis(until - exchange.sent),
+            "   {:<8}{lock:<11}{bar} {waited:>9}{held_for:>9}   {answer}",
+            it.id
         );
     }
 }
 
-/// Prints what a caller was told, and what the operator reads of the same event.
-pub(crate) fn print_refusal(exchange: &Exchange, diary: &Diary) {
-    let Some(reply) = &exchange.reply else {
+/// Prints a caller's answer, and the text for operators.
+pub(crate) fn print_refusal(exchange: &Exchange) {
+    let Some(answer) = &exchange.answer else {
         return;
     };
-    let lines = answer_in_full(reply);
-    println!();
-    for (index, line) in lines.iter().enumerate() {
-        let label = match index {
-            0 => format!("{} got", exchange.id),
-            _ => String::new(),
-        };
-        println!("   {label:<21}{line}");
+    println!(
+        "\n   {:<21}{}",
+        format!("{} got", exchange.id),
+        answer.status
+    );
+    for name in ["retry-after", "content-type"] {
+        if let Some(value) = answer.headers.get(name) {
+            println!("   {:<21}{name}: {}", "", value.to_str().unwrap_or("?"));
+        }
     }
-    if let Some(text) = diary.error_of(&exchange.id) {
+    for line in answer.body.replace(",\"", ",\n \"").lines() {
+        println!("   {:<21}{line}", "");
+    }
+    if let Some(text) = &answer.for_operators {
         println!("   {:<21}{text}", "the operator reads");
     }
 }
 
-/// How many of `exchanges` held the same lock at the same time, at most.
-pub(crate) fn most_at_once(exchanges: &[Exchange], diary: &Diary) -> usize {
-    let visits: Vec<_> = exchanges
-        .iter()
-        .filter_map(|exchange| Some((diary.visit_of(&exchange.id)?, exchange)))
-        .collect();
-    let holders_at_entry = visits.iter().map(|(one, _)| {
-        let others = visits.iter().filter(|(other, exchange)| {
-            other.resource == one.resource
-                && other.entered <= one.entered
-                && left(other, exchange) > one.entered
+/// Returns how many of `exchanges` held the same lock at the same time, at most.
+pub(crate) fn most_at_once(exchanges: &[Exchange]) -> usize {
+    let holders_at = |one: &Exchange| {
+        let at = one.times.entered?;
+        let others = exchanges.iter().filter(|other| {
+            let holds =
+                other.times.entered.is_some_and(|entered| entered <= at) && left(other) > at;
+            holds && other.times.resource == one.times.resource
         });
-        others.count()
-    });
-    holders_at_entry.max().unwrap_or(0)
+        Some(others.count())
+    };
+    exchanges.iter().filter_map(holders_at).max().unwrap_or(0)
 }
 
-fn left(visit: &Visit, exchange: &Exchange) -> Instant {
-    visit.left.unwrap_or(exchange.ended).max(visit.entered)
+fn left(exchange: &Exchange) -> Instant {
+    exchange.times.left.unwrap_or(exchange.ended)
 }
 
 fn millis(duration: Duration) -> String {
     format!("{} ms", duration.as_millis())
 }
 
-/// The status line, the headers that matter, and the JSON body with one member a line.
-fn answer_in_full(reply: &Reply) -> Vec<String> {
-    let mut lines = vec![reply.status_line.clone()];
-    for name in ["retry-after", "content-type"] {
-        if let Some(value) = reply.header(name) {
-            lines.push(format!("{name}: {value}"));
-        }
+/// Draws the row of a request on a time line from `start` over `span`.
+fn bar(exchange: &Exchange, start: Instant, span: Duration) -> String {
+    let column = |at: Instant| {
+        let part = (at - start).as_micros() * (WIDTH as u128 - 1) / span.as_micros().max(1);
+        usize::try_from(part).unwrap_or(0).min(WIDTH - 1)
+    };
+    let mut cells = [' '; WIDTH];
+    let ended = column(exchange.ended);
+    cells[column(exchange.sent)..=ended].fill('·');
+    if let Some(entered) = exchange.times.entered.map(column) {
+        // What comes after it is the way of the answer.
+        cells[entered..].fill(' ');
+        cells[entered..=column(left(exchange)).max(entered)].fill('█');
     }
-    lines.extend(
-        reply
-            .body
-            .replace(",\"", ",\n \"")
-            .lines()
-            .map(str::to_owned),
-    );
-    lines
-}
-
-/// From moments to columns.
-struct Scale {
-    start: Instant,
-    span: Duration,
-}
-
-impl Scale {
-    /// From the first request sent to the last one ended.
-    fn of(exchanges: &[Exchange]) -> Option<Self> {
-        let start = exchanges.iter().map(|it| it.sent).min()?;
-        let end = exchanges.iter().map(|it| it.ended).max()?;
-        let span = (end - start).max(Duration::from_millis(1));
-        Some(Self { start, span })
+    if exchange
+        .answer
+        .as_ref()
+        .is_none_or(|answer| !answer.status.is_success())
+    {
+        cells[ended] = '×';
     }
-
-    fn bar(&self, exchange: &Exchange, visit: Option<&Visit>) -> String {
-        let mut cells = [' '; WIDTH];
-        let (sent, ended) = (self.column(exchange.sent), self.column(exchange.ended));
-        cells[sent..=ended].fill('·');
-        if let Some(visit) = visit {
-            let entered = self.column(visit.entered);
-            let left = self.column(left(visit, exchange)).max(entered + 1);
-            // What comes after it is the way of the answer.
-            cells[entered..].fill(' ');
-            cells[entered..left.min(WIDTH)].fill('█');
-        }
-        if !matches!(&exchange.reply, Some(reply) if reply.status == 200) {
-            cells[ended] = '×';
-        }
-        cells.iter().collect()
-    }
-
-    fn column(&self, at: Instant) -> usize {
-        let width = u32::try_from(WIDTH).unwrap_or(u32::MAX);
-        let since = at.saturating_duration_since(self.start) * width;
-        let column = since.as_nanos() / self.span.as_nanos();
-        usize::try_from(column).map_or(WIDTH - 1, |column| column.min(WIDTH - 1))
-    }
+    cells.iter().collect()
 }

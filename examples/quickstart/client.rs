@@ -1,24 +1,66 @@
-//! A minimal HTTP client for the tour.
+//! Clients, each with one request, and the times at which something happened to it.
 
-use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::error::Error;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Request, StatusCode};
+use redlock_runtime::LeaseHandle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tower::ServiceExt as _;
 
-/// Sends requests, each on a connection of its own.
-#[derive(Clone, Copy)]
-pub(crate) struct Client {
-    address: SocketAddr,
+use crate::service::ForOperators;
+
+/// One request's time under its lock, written by the handler. Clones are the same visit.
+#[derive(Clone, Default)]
+pub(crate) struct Visit(watch::Sender<Times>);
+
+#[derive(Clone, Default)]
+pub(crate) struct Times {
+    pub(crate) resource: String,
+    pub(crate) entered: Option<Instant>,
+    pub(crate) left: Option<Instant>,
 }
 
-/// A request that was sent.
+impl Visit {
+    /// Notes that the handler holds the lock until it drops the result: at its end, or if it is cancelled.
+    pub(crate) fn enter(&self, lease: &LeaseHandle) -> Inside {
+        self.0.send_modify(|times| {
+            times.resource = lease.resource().to_string();
+            times.entered = Some(Instant::now());
+        });
+        Inside(self.clone())
+    }
+}
+
+pub(crate) struct Inside(Visit);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let visit = &self.0;
+        visit
+            .0
+            .send_modify(|times| times.left = Some(Instant::now()));
+    }
+}
+
+/// A request that runs.
 pub(crate) struct Sent {
-    pub(crate) id: String,
-    pub(crate) at: Instant,
-    stream: TcpStream,
+    id: String,
+    at: Instant,
+    visit: Visit,
+    answer: JoinHandle<Result<Answer, axum::Error>>,
+}
+
+pub(crate) struct Answer {
+    at: Instant,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+    pub(crate) for_operators: Option<String>,
 }
 
 /// A request with its end.
@@ -26,99 +68,67 @@ pub(crate) struct Exchange {
     pub(crate) id: String,
     pub(crate) sent: Instant,
     pub(crate) ended: Instant,
-    /// `None` where the client closed the connection.
-    pub(crate) reply: Option<Reply>,
+    pub(crate) times: Times,
+    /// `None` if the client gave up.
+    pub(crate) answer: Option<Answer>,
 }
 
-/// What came back.
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    /// The status line without the version, such as `423 Locked`.
-    pub(crate) status_line: String,
-    /// Names in lower case.
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: String,
-}
-
-impl Client {
-    pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address }
-    }
-
-    /// `POST path`, under a name that the service knows the request by.
-    pub(crate) async fn send(self, id: &str, path: &str) -> io::Result<Sent> {
-        let at = Instant::now();
-        let mut stream = TcpStream::connect(self.address).await?;
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nX-Request-Id: {id}\r\nConnection: close\r\n\
-             Content-Length: 0\r\n\r\n",
-            self.address,
-        );
-        stream.write_all(request.as_bytes()).await?;
-        let id = id.to_owned();
-        Ok(Sent { id, at, stream })
-    }
-
-    /// The same, up to the reply.
-    pub(crate) async fn post(self, id: &str, path: &str) -> io::Result<Exchange> {
-        self.send(id, path).await?.reply().await
-    }
+/// Gives the router a request, as a server does with one of its connections.
+pub(crate) fn send(router: &Router, id: String, path: &str) -> Result<Sent, axum::http::Error> {
+    let visit = Visit::default();
+    let request = Request::post(path).extension(visit.clone());
+    let response = router.clone().oneshot(request.body(Body::empty())?);
+    let at = Instant::now();
+    let answer = tokio::spawn(async {
+        let Ok(response) = response.await;
+        let (parts, body) = response.into_parts();
+        let body = to_bytes(body, usize::MAX).await?;
+        let text = parts.extensions.get::<ForOperators>();
+        Ok(Answer {
+            at: Instant::now(),
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8_lossy(&body).into_owned(),
+            for_operators: text.map(|text| text.0.clone()),
+        })
+    });
+    Ok(Sent {
+        id,
+        at,
+        visit,
+        answer,
+    })
 }
 
 impl Sent {
-    pub(crate) async fn reply(mut self) -> io::Result<Exchange> {
-        let reply = self.read().await?;
-        Ok(self.ended_with(Some(reply)))
+    /// Waits until the handler runs under its lock.
+    pub(crate) async fn entered(self) -> Self {
+        let mut times = self.visit.0.subscribe();
+        // It fails only without a sender, and this request has one.
+        let _ = times.wait_for(|times| times.entered.is_some()).await;
+        self
     }
 
-    /// The same, but for a client that closes the connection when it has waited for `patience`.
-    pub(crate) async fn reply_within(mut self, patience: Duration) -> io::Result<Exchange> {
-        match timeout(patience, self.read()).await {
-            Ok(reply) => {
-                let reply = reply?;
-                Ok(self.ended_with(Some(reply)))
-            }
-            Err(_) => Ok(self.ended_with(None)),
+    /// Waits for the answer until the client loses its patience. Then the request is dropped, as a server drops one
+    /// whose connection is closed.
+    pub(crate) async fn reply(mut self, patience: Duration) -> Result<Exchange, Box<dyn Error>> {
+        let answer = match timeout(patience, &mut self.answer).await {
+            Ok(answer) => Some(answer??),
+            Err(_) => None,
+        };
+        if answer.is_none() {
+            self.answer.abort();
         }
-    }
-
-    async fn read(&mut self) -> io::Result<Reply> {
-        let mut text = String::new();
-        self.stream.read_to_string(&mut text).await?;
-        Reply::parse(&text)
-            .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, format!("no HTTP: {text:?}")))
-    }
-
-    /// Closes the connection.
-    fn ended_with(self, reply: Option<Reply>) -> Exchange {
-        Exchange {
+        let ended = answer
+            .as_ref()
+            .map_or_else(Instant::now, |answer| answer.at);
+        let times = self.visit.0.borrow().clone();
+        Ok(Exchange {
             id: self.id,
             sent: self.at,
-            ended: Instant::now(),
-            reply,
-        }
-    }
-}
-
-impl Reply {
-    fn parse(text: &str) -> Option<Self> {
-        let (head, body) = text.split_once("\r\n\r\n")?;
-        let mut lines = head.split("\r\n");
-        let (_version, status_line) = lines.next()?.split_once(' ')?;
-        let headers = lines.map(|line| {
-            let (name, value) = line.split_once(':')?;
-            Some((name.to_ascii_lowercase(), value.trim().to_owned()))
-        });
-        Some(Self {
-            status: status_line.split(' ').next()?.parse().ok()?,
-            status_line: status_line.to_owned(),
-            headers: headers.collect::<Option<_>>()?,
-            body: body.to_owned(),
+            ended,
+            times,
+            answer,
         })
-    }
-
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(header, _)| header == name);
-        found.map(|(_, value)| value.as_str())
     }
 }

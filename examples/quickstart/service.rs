@@ -1,100 +1,58 @@
 //! The service, as an application would write it.
 
-use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{FromRequestParts, Path, Request, State};
-use axum::http::request::Parts;
-use axum::middleware::{self, Next};
+use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use axum::{Json, Router};
+use axum::{Extension, Router};
 use redlock_runtime::{LockError, redlock};
-use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::diary::Diary;
+use crate::client::Visit;
 
-/// What the handlers share.
-#[derive(Clone, Default)]
-pub(crate) struct Shop {
-    pub(crate) diary: Diary,
-    /// The courier is here: the parcel that is being packed has to go.
-    pub(crate) courier: Arc<Notify>,
-}
+/// Tells a handler that packs a parcel to hand it over.
+pub(crate) static COURIER: Notify = Notify::const_new();
 
-/// What a customer gets.
-#[derive(Serialize)]
-struct Receipt {
-    order: u64,
-    done: &'static str,
-}
-
-pub(crate) fn router(shop: Shop) -> Router {
+pub(crate) fn router() -> Router {
     Router::new()
         .route("/orders/{id}/charge", post(charge))
         .route("/orders/{id}/refund", post(refund))
         .route("/orders/{id}/pack", post(pack))
         .route("/orders/{id}/export", post(export))
-        .layer(middleware::from_fn_with_state(
-            shop.clone(),
-            log_lock_errors,
-        ))
-        .with_state(shop)
 }
 
 /// Waits for its turn: up to 200 times 10 to 20 ms.
 #[redlock(resource = "order:{id}", ttl = "10s", retry_count = 200, retry_delay = 20, guard = lease)]
-async fn charge(
-    State(shop): State<Shop>,
-    Path(id): Path<u64>,
-    request: RequestId,
-) -> Result<Json<Receipt>, AppError> {
-    let _visit = shop.diary.enter(&request.0, lease);
+async fn charge(Path(id): Path<u64>, visit: Extension<Visit>) -> Result<String, AppError> {
+    let _inside = visit.enter(lease);
     sleep(Duration::from_millis(60)).await;
-    Ok(receipt(id, "charged"))
+    Ok(format!("order {id} is charged"))
 }
 
-/// Gives up soon: its customer would rather come back than wait.
+/// Gives up soon, because its customer would rather come back than wait.
 #[redlock(resource = "order:{id}", ttl = "10s", retry_count = 2, retry_delay = 40, guard = lease)]
-async fn refund(
-    State(shop): State<Shop>,
-    Path(id): Path<u64>,
-    request: RequestId,
-) -> Result<Json<Receipt>, AppError> {
-    let _visit = shop.diary.enter(&request.0, lease);
+async fn refund(Path(id): Path<u64>, visit: Extension<Visit>) -> Result<String, AppError> {
+    let _inside = visit.enter(lease);
     sleep(Duration::from_millis(60)).await;
-    Ok(receipt(id, "refunded"))
+    Ok(format!("order {id} is refunded"))
 }
 
 /// Takes until the courier comes.
 #[redlock(resource = "order:{id}", ttl = "10s", guard = lease)]
-async fn pack(
-    State(shop): State<Shop>,
-    Path(id): Path<u64>,
-    request: RequestId,
-) -> Result<Json<Receipt>, AppError> {
-    let _visit = shop.diary.enter(&request.0, lease);
-    shop.courier.notified().await;
-    Ok(receipt(id, "packed"))
+async fn pack(Path(id): Path<u64>, visit: Extension<Visit>) -> Result<String, AppError> {
+    let _inside = visit.enter(lease);
+    COURIER.notified().await;
+    Ok(format!("order {id} is packed"))
 }
 
 /// Takes much longer than this program runs.
 #[redlock(resource = "order:{id}", ttl = "1m", guard = lease)]
-async fn export(
-    State(shop): State<Shop>,
-    Path(id): Path<u64>,
-    request: RequestId,
-) -> Result<Json<Receipt>, AppError> {
-    let _visit = shop.diary.enter(&request.0, lease);
+async fn export(Path(id): Path<u64>, visit: Extension<Visit>) -> Result<String, AppError> {
+    let _inside = visit.enter(lease);
     sleep(Duration::from_secs(30)).await;
-    Ok(receipt(id, "exported"))
-}
-
-fn receipt(order: u64, done: &'static str) -> Json<Receipt> {
-    Json(Receipt { order, done })
+    Ok(format!("order {id} is exported"))
 }
 
 /// The service's own error. Because a `LockError` can become one, `#[redlock]` may return it.
@@ -106,41 +64,14 @@ impl From<LockError> for AppError {
     }
 }
 
-/// The customer gets what the library makes of a lock error; its text stays in the house.
+/// The error's text for operators. It names resources and nodes, so no customer gets it.
+#[derive(Clone)]
+pub(crate) struct ForOperators(pub(crate) String);
+
+/// Answers as the library proposes. A service would log the text.
 impl IntoResponse for AppError {
     fn into_response(self) -> Response {
         let text = ForOperators(self.0.to_string());
-        let mut response = self.0.into_response();
-        response.extensions_mut().insert(text);
-        response
-    }
-}
-
-#[derive(Clone)]
-struct ForOperators(String);
-
-async fn log_lock_errors(
-    State(shop): State<Shop>,
-    id: RequestId,
-    request: Request,
-    next: Next,
-) -> Response {
-    let response = next.run(request).await;
-    if let Some(ForOperators(text)) = response.extensions().get() {
-        shop.diary.note_error(&id.0, text);
-    }
-    response
-}
-
-/// The name that the client gave its request.
-struct RequestId(String);
-
-impl<S: Sync> FromRequestParts<S> for RequestId {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        let header = parts.headers.get("x-request-id");
-        let id = header.and_then(|value| value.to_str().ok());
-        Ok(Self(id.unwrap_or("?").to_owned()))
+        (Extension(text), self.0).into_response()
     }
 }

@@ -19,6 +19,8 @@ async fn each_generation_of_the_lock_survives_what_the_guide_says() {
         .join("../redlock-runtime/guide/understand/history.md");
     let page = std::fs::read_to_string(page).expect("the guide's page");
     assert_eq!(table(&page), measured, "the guide's page and {said}");
+    let in_script = "crash of both: ok: crashed in the script; PTTL says -2";
+    assert!(said.contains(in_script), "{said}");
 }
 
 /// The first table in `text`, without its line of dashes: a row a line, a cell an entry.
