@@ -132,3 +132,33 @@ async fn a_fenced_acquisition_heeds_a_quarantine_it_has_not_heard_of() {
     refused.unwrap_err();
     set.until(0, Quarantined).await;
 }
+
+#[tokio::test]
+async fn fenced_calls_that_go_together_are_refused_without_a_marker() {
+    let node = RedisNode::start().await;
+    let set = Set::standard([node.url()]).await;
+    let client = client();
+    let held = client
+        .acquire(&set.node_set(), &once("held"))
+        .await
+        .unwrap();
+    node.command(["DEL", MARKER]);
+    let before = node.calls("evalsha");
+    let requests = ["a", "b", "c"].map(|name| once(name).fencing(true));
+    let nodes = set.node_set();
+    let mut attempts: Vec<_> = requests
+        .iter()
+        .map(|request| Box::pin(client.acquire(&nodes, request)))
+        .collect();
+    for attempt in &mut attempts {
+        assert!(futures_util::poll!(attempt).is_pending());
+    }
+    drop(held);
+    for refused in futures_util::future::join_all(attempts).await {
+        let text = refused.map(drop).unwrap_err().to_string();
+        assert!(text.contains("its marker is gone"), "{text}");
+    }
+    // The release went with them, and was served.
+    node.assert_no_lock_keys(SOON).await;
+    assert_eq!(node.calls("evalsha"), before + 1);
+}

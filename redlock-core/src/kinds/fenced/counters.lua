@@ -1,6 +1,7 @@
--- Declares `counted` in a call with counters. Other calls skip this, because it costs as much as a command.
+-- Declares `counted` in a call with counters, and `refusal`, the answer without a valid marker. Other calls skip this,
+-- because it costs as much as a command.
 --   KEYS  the counters from `first` to `last`; then the node's marker if it is to be checked
-local counted
+local counted, refusal
 if first then
   local time = redis.call('TIME')
   local now = time[1] * 1000000 + time[2]
@@ -43,7 +44,7 @@ if first then
   if KEYS[last + 1] then
     local text = redis.pcall('GET', KEYS[last + 1])
     local ends = type(text) == 'string' and tonumber(string.match(text, '^1 (%d+)'))
-    if not ends or ends * 1000 > now then return {err = 'NOMARKER'} end
+    if not ends or ends * 1000 > now then refusal = {err = 'NOMARKER'} end
   end
 end
 

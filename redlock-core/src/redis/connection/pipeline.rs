@@ -21,7 +21,7 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::ReusableBoxFuture;
 
 use crate::env::Moment;
-use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
+use crate::node::{Call, NodeError, NodeErrorKind, Value, was_not_run};
 use crate::redis::errors::{IS_REPLICA, garbled, lost};
 use crate::redis::inbox::{Inbox, QueuedCall};
 
@@ -161,9 +161,11 @@ impl CommandPipeline {
             && call.batch_script.is_some()
             && !self.extras.huge.has_any_of(call);
         let joins_releases = joins && call.is_release();
-        // All acquisitions of one call for several must have one ttl.
+        // All acquisitions of one call for several must have one script and one ttl.
+        let goes_with =
+            |other: &Call| (other.batch_script, other.ttl()) == (call.batch_script, call.ttl());
         let others = self.acquisitions.first();
-        joins &= joins_releases || others.is_none_or(|it| it.call().ttl() == call.ttl());
+        joins &= joins_releases || others.is_none_or(|it| goes_with(it.call()));
         let shares_key_with = |it: &QueuedCall| call.keys().any(|key| key == it.call().first_key());
         // Calls with a key in common keep their order, so add the gathered calls first if this call would overtake one.
         // A joined acquisition would overtake releases. A call that is not joined would overtake both.
@@ -199,7 +201,12 @@ impl CommandPipeline {
         calls.append(&mut self.releases);
         let script = calls.first().and_then(|it| it.call().batch_script);
         if let (Some(script), 2..) = (script, calls.len()) {
-            let command = many(script, calls.iter().map(QueuedCall::call), taken);
+            let command = many(
+                script,
+                calls.iter().map(QueuedCall::call),
+                taken,
+                &self.extras,
+            );
             self.add(command, Purpose::Several(calls));
         } else if let Some(alone) = calls.pop() {
             self.spare_calls = calls;
