@@ -5,9 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use redlock_core::quorum::COUNTER_IDLE;
 use redlock_core::request::Kind;
+use redlock_core::testing::scripts;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
+use redlock_tests::redis::Value;
 
-use crate::core::fixture::{SOON, client, start};
+use crate::core::fixture::{SOON, client, start, unhurried};
 use crate::core::still_clock::StillClock;
 
 /// Where the counter of `r` is.
@@ -83,5 +85,42 @@ async fn the_counter_of_a_held_lock_stays_however_long_it_is_renewed() {
             let left = node.remaining(COUNTER.as_bytes());
             assert!(left >= Some(COUNTER_IDLE / 2), "{kind:?}: {left:?}");
         }
+    }
+}
+
+/// An older client takes the number below its count. Its script answers the count alone.
+#[tokio::test]
+async fn a_client_without_blocks_gets_no_number_of_a_block() {
+    let (nodes, set) = start(1).await;
+    let script = scripts().find(|it| it.name == "acquire-all").unwrap();
+    let text = script.text().unwrap();
+    let older = text.replace("{count, before}", "count");
+    assert_ne!(older, text);
+    let (client, request) = (unhurried(), Request::new("r").fencing(true));
+    let mut last = 0;
+    let mut above = |number: u64| {
+        assert!(number > last, "{number} after {last}");
+        last = number;
+    };
+    for round in 0..50 {
+        let mut lease = client.acquire(&set, &request).await.unwrap();
+        for _ in 0..round % 5 {
+            let mut next = Box::pin(client.acquire(&set, &request));
+            assert!(futures_util::poll!(&mut next).is_pending());
+            above(token(&lease));
+            lease.release().await;
+            lease = next.await.unwrap();
+        }
+        above(token(&lease));
+        lease.release().await;
+        let hint = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros();
+        let hint = hint.to_string();
+        let call = ["EVAL", &older, "2", "r", COUNTER, "older", "60000", &hint];
+        let call = call.into_iter().chain(["3600000", "1000000"]);
+        let Value::Int(count) = nodes[0].command(call) else {
+            panic!("not acquired");
+        };
+        above(count.unsigned_abs() - 1);
+        nodes[0].del("r");
     }
 }

@@ -64,7 +64,9 @@ fn a_fenced_lease_taken_over_has_the_next_number_of_its_block() {
     let lease = scene.acquired(&fenced());
     let (first, count_before) = (number(&lease), count(&scene));
     let handle = lease.handle();
-    let next = hand_over(&scene, lease, &fenced()).unwrap_or_else(|_| panic!("it asks"));
+    let Ok(next) = hand_over(&scene, lease, &fenced()) else {
+        panic!("it asks the nodes");
+    };
     assert_eq!(number(&next), first + 1);
     assert_eq!(handle.fencing_token().unwrap().as_u64(), first);
     assert_eq!(handle.over(), Some(LeaseEnd::Released));
@@ -132,8 +134,10 @@ fn an_expired_lease_hands_no_number_over() {
 fn a_fenced_lease_is_taken_over_by_fenced_callers_only() {
     let scene = Scene::new();
     let lease = scene.acquired(&fenced());
-    let next = hand_over(&scene, lease, &waiting());
-    let lease = acquired(&mut next.err().expect("it asks the nodes"));
+    let Err(mut next) = hand_over(&scene, lease, &waiting()) else {
+        panic!("it asks the nodes");
+    };
+    let lease = acquired(&mut next);
     assert_eq!(lease.fencing_token(), None);
     let next = hand_over(&scene, lease, &fenced());
     assert!(next.is_err());
