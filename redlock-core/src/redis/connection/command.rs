@@ -73,7 +73,7 @@ pub(in crate::redis) fn many<'a>(
     script: &Script,
     calls: impl Iterator<Item = &'a Call> + Clone,
     taken: usize,
-    extras: &'a CallExtras,
+    extras: &CallExtras,
 ) -> Cmd {
     let acquisitions = calls.clone().take(taken);
     let acquisition = acquisitions.clone().next();
@@ -87,11 +87,11 @@ pub(in crate::redis) fn many<'a>(
     let ttl = acquisition
         .and_then(Call::ttl)
         .map(|ttl| [count.as_bytes(), ttl]);
-    let others = others.map(|it| it.as_bytes());
+    let others = others.map(Argument::as_bytes);
     let arguments = tokens.chain(others).chain(ttl.into_iter().flatten());
     let marker = extras.marker.as_deref();
     let marker = marker.filter(|_| acquisition.is_some_and(|it| it.has_marker));
-    let keys = calls.map(Call::first_key);
+    let keys = calls.filter_map(|it| it.keys().next());
     let keys = keys.chain(acquisitions.flat_map(|it| it.keys().skip(1)));
     script_call(script, keys.chain(marker), arguments, false)
 }
