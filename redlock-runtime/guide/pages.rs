@@ -37,7 +37,7 @@ macro_rules! pages {
 
 pages! {
     /// From nothing to a lock in a handler.
-    start { choosing kinds first_lock }
+    start { choosing first_lock kinds }
     /// A page a task.
     tasks {
         resources parameters waiting skipping permits reading several_keys object_style looking errors losing
@@ -53,7 +53,7 @@ pages! {
         sizing runbook
     }
     /// Tables to look things up in.
-    reference { attribute configuration lock_errors metrics wire_format comparison neighbours }
+    reference { attribute configuration lock_errors metrics events wire_format comparison neighbours }
     /// Coming from elsewhere.
     migrate { redlock_hyperf node_redlock rslock redisson shedlock }
 }

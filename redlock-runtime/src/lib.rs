@@ -133,7 +133,7 @@
 //! * the API, as these pages and those of `redlock-core` show it with any feature;
 //! * the attribute: its parameters and what they mean;
 //! * the configuration: the keys of `redlock.toml`, the variables `REDLOCK_*`, all defaults, and the supported servers;
-//! * what operators see: HTTP statuses, [metrics](guide::reference::metrics) with their labels, spans with their fields,
+//! * what operators see: HTTP statuses, [metrics](guide::reference::metrics) with their labels, [spans](guide::reference::events) with their fields,
 //!   and the targets and levels of events;
 //! * the [wire format](guide::reference::wire_format): processes of two versions exclude each other if its number is equal
 //!   in both. Otherwise they refuse each other's nodes, so another number is a breaking change;

@@ -20,7 +20,6 @@ const CONSTANTS: [(&str, &str, &str, &[&str]); 8] = [
         "LONGEST_TURN_PAUSE: Duration = Duration::from_secs(2);",
         "after 2 s",
         &[
-            "redlock-runtime/guide/reference/attribute.md",
             "redlock-macros/src/reference.md",
             "redlock-runtime/src/parameters/table.rs",
             "redlock-core/src/client/path_of_a_lock.md",
@@ -48,7 +47,7 @@ const CONSTANTS: [(&str, &str, &str, &[&str]); 8] = [
         "5 min",
         &[
             "README.md",
-            "redlock-runtime/guide/reference/attribute.md",
+            "redlock-macros/src/reference.md",
             "redlock-runtime/guide/operate/restarted_nodes.md",
         ],
     ),

@@ -1,4 +1,4 @@
-//! The events that the sources write, and the guide's table of them.
+//! The events that the sources write, and the guide's tables of them.
 
 use std::collections::BTreeSet;
 
@@ -148,7 +148,7 @@ pub(crate) fn documented_targets(page: &str) -> Vec<String> {
     targets.filter(|it| !it.contains(['.', '_'])).collect()
 }
 
-/// Returns what the table below the heading "Events" has: the level, and the texts in the column "what".
+/// Returns what the tables below the heading "Events" have: the level, and the texts in the second column.
 pub(crate) fn documented(page: &str) -> Vec<(String, String)> {
     let (mut column, mut level, mut found) = (0, String::new(), Vec::new());
     let (_, page) = page.split_once("\n## Events\n").expect("a part on events");

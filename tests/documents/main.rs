@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 
 use links::Tree;
 
-/// The guide's page of metrics, spans and events.
-const METRICS_PAGE: &str = "redlock-runtime/guide/reference/metrics.md";
+/// The guide's page of spans and events.
+const EVENTS_PAGE: &str = "redlock-runtime/guide/reference/events.md";
 
 /// The folder of the guide's pages.
 const GUIDE: &str = "redlock-runtime/guide";
@@ -119,7 +119,7 @@ fn every_span_and_event_has_a_target_of_the_guide() {
     assert_none(&untargeted.collect::<Vec<_>>());
     let defined = log_events::targets(&read("redlock-core/src/targets.rs"));
     assert!(defined.len() > 4, "{defined:?}");
-    let documented = log_events::documented_targets(&read(METRICS_PAGE));
+    let documented = log_events::documented_targets(&read(EVENTS_PAGE));
     assert_eq!(documented, defined, "the guide's table and `targets.rs`");
 }
 
@@ -133,7 +133,7 @@ fn the_guide_has_every_event_that_is_logged() {
     for text in ["locked", "joined the lease of a caller"] {
         emitted.insert((Some("debug".to_owned()), text.to_owned()));
     }
-    let documented = log_events::documented(&read(METRICS_PAGE));
+    let documented = log_events::documented(&read(EVENTS_PAGE));
     assert!(emitted.len() > 40 && documented.len() > 40);
     assert_none(&log_events::differences(&emitted, &documented));
 }

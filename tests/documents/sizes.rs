@@ -16,7 +16,7 @@ fn limit_of(path: &Path) -> Option<usize> {
         return (!is_for_reference).then_some(1_000);
     }
     match path.to_str() {
-        Some("README.md") => Some(1_100),
+        Some("README.md") => Some(1_200),
         Some("CHANGELOG.md") => Some(500),
         _ => None,
     }

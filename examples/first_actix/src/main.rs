@@ -2,7 +2,7 @@ use actix_web::{App, HttpServer, post, web};
 use redlock_runtime::{Config, LockError, redlock};
 
 #[post("/orders/{order_id}/charge")]
-#[redlock(resource = "order:{order_id}", ttl = 60_000, pools = ["a", "b", "c"])]
+#[redlock(resource = "order:{order_id}", ttl = "1m")]
 async fn charge(order_id: web::Path<u64>) -> Result<String, LockError> {
     tokio::time::sleep(std::time::Duration::from_secs(2)).await; // the work
     Ok(format!("order {order_id} charged\n"))

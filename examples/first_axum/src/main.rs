@@ -1,7 +1,7 @@
 use axum::{Router, extract::Path, routing::post};
 use redlock_runtime::{Config, LockError, redlock};
 
-#[redlock(resource = "order:{order_id}", ttl = 60_000, pools = ["a", "b", "c"])]
+#[redlock(resource = "order:{order_id}", ttl = "1m")]
 async fn charge(Path(order_id): Path<u64>) -> Result<String, LockError> {
     tokio::time::sleep(std::time::Duration::from_secs(2)).await; // the work
     Ok(format!("order {order_id} charged\n"))

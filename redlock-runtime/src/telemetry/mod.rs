@@ -1,6 +1,6 @@
 //! Shows locks to the outside: spans and events through `tracing`, figures through `metrics`.
 //!
-//! The guide lists all names in `reference/metrics.md`. Telemetry without an observer costs nearly nothing: a span
+//! The guide lists all names in `reference/metrics.md` and `reference/events.md`. Telemetry without an observer costs nearly nothing: a span
 //! without a subscriber is a few words on the stack, and [`figure!`] expands to nothing without the feature `metrics`.
 
 mod acquiring;

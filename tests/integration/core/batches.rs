@@ -13,7 +13,9 @@ use redlock_simulation::random::Random;
 use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, RedisNode};
 
-use crate::core::fixture::{IO, SOON, client, connect, once, settle, start, unhurried};
+use crate::core::fixture::{
+    IO, SOON, client, connect, once, settle, stand_in_line, start, unhurried,
+};
 
 /// Longer than it takes any machine to acquire these locks one after the other.
 const TTL: Duration = Duration::from_secs(60 * 60);
@@ -257,13 +259,8 @@ async fn a_used_up_block_is_released_before_it_is_acquired_again() {
     let number = |lease: &Lease| lease.fencing_token().unwrap().as_u64();
     for _ in 0..10 {
         let before: Vec<_> = leases.iter().map(number).collect();
-        let mut waiting: Vec<_> = requests
-            .iter()
-            .map(|request| Box::pin(client.acquire(&set, request)))
-            .collect();
-        for caller in &mut waiting {
-            assert!(futures_util::poll!(caller).is_pending());
-        }
+        let in_line = |request| stand_in_line(&client, &set, request);
+        let waiting: Vec<_> = requests.iter().map(in_line).collect();
         drop(leases);
         leases = join_all(waiting)
             .await

@@ -9,7 +9,7 @@ use redlock_core::testing::scripts;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::redis::Value;
 
-use crate::core::fixture::{SOON, client, start, unhurried};
+use crate::core::fixture::{SOON, client, stand_in_line, start, unhurried};
 use crate::core::still_clock::StillClock;
 
 /// Where the counter of `r` is.
@@ -105,8 +105,7 @@ async fn a_client_without_blocks_gets_no_number_of_a_block() {
     for round in 0..50 {
         let mut lease = client.acquire(&set, &request).await.unwrap();
         for _ in 0..round % 5 {
-            let mut next = Box::pin(client.acquire(&set, &request));
-            assert!(futures_util::poll!(&mut next).is_pending());
+            let next = stand_in_line(&client, &set, &request);
             above(token(&lease));
             lease.release().await;
             lease = next.await.unwrap();

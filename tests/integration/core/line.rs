@@ -36,20 +36,25 @@ fn served(nodes: &Nodes) -> Vec<u64> {
 
 #[tokio::test]
 async fn a_lock_is_taken_over_without_a_message() {
-    let (nodes, set) = start(3).await;
-    let client = unhurried();
-    let request = waiting(false);
-    let mut holder = client.acquire(&set, &request).await.unwrap();
-    client.flush(&set, SOON).await;
-    let before = served(&nodes);
-    for _ in 0..10 {
-        let next = stand_in_line(&client, &set, &request);
-        assert_eq!(holder.release().await, Released::HandedOver);
-        holder = soon(next).await.unwrap();
+    for fencing in [false, true] {
+        let (nodes, set) = start(3).await;
+        let client = unhurried();
+        let request = waiting(fencing);
+        let mut holder = client.acquire(&set, &request).await.unwrap();
+        client.flush(&set, SOON).await;
+        let before = served(&nodes);
+        for _ in 0..10 {
+            let next = stand_in_line(&client, &set, &request);
+            let token = holder.fencing_token().map(u64::from);
+            assert_eq!(holder.release().await, Released::HandedOver);
+            holder = soon(next).await.unwrap();
+            let next = holder.fencing_token().map(u64::from);
+            assert_eq!(next, token.map(|token| token + 1));
+        }
+        assert_eq!(served(&nodes), before);
+        assert_eq!(holder.release().await, Released::Confirmed);
+        nodes.assert_no_lock_keys(SOON).await;
     }
-    assert_eq!(served(&nodes), before);
-    assert_eq!(holder.release().await, Released::Confirmed);
-    nodes.assert_no_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -81,6 +86,8 @@ async fn a_node_that_did_not_hear_of_a_hand_over_is_released() {
     let request = waiting(true);
     let holder = client.acquire(&set, &request).await.unwrap();
     client.flush(&set, SOON).await;
+    // With another note, the lock is released and acquired.
+    let request = request.note(Note::new("next"));
     let next = stand_in_line(&client, &set, &request);
     nodes[2].freeze();
     assert_eq!(holder.release().await, Released::HandedOver);
@@ -92,13 +99,14 @@ async fn a_node_that_did_not_hear_of_a_hand_over_is_released() {
 
 #[tokio::test]
 async fn a_next_one_who_goes_away_at_any_await_leaves_nothing() {
-    for fencing in [false, true] {
+    // With another note, the lock is released and acquired.
+    for (fencing, note) in [(false, ""), (true, ""), (true, "next")] {
         let (nodes, set) = start(3).await;
         let client = unhurried();
-        let request = waiting(fencing);
+        let (first, request) = (waiting(fencing), waiting(fencing).note(Note::new(note)));
         let mut polls = 0;
         loop {
-            let holder = client.acquire(&set, &request).await.unwrap();
+            let holder = client.acquire(&set, &first).await.unwrap();
             let mut next = stand_in_line(&client, &set, &request);
             let behind = stand_in_line(&client, &set, &request);
             assert_eq!(holder.release().await, Released::HandedOver);

@@ -430,6 +430,6 @@ fn is_valid_reply(reply: &Value, call: &Call) -> bool {
         Value::Int(number) => call.is_release() || *number == 1 && !call.has_marker,
         Value::List(_) => call.has_marker,
         Value::Text(_) | Value::Error(_) => !call.is_release(),
-        _ => false,
+        Value::Nil => false,
     }
 }

@@ -89,8 +89,8 @@ impl History {
             let text = format!("{id} was taken over, though {what}");
             broken.push((Invariant::TakenOver, text));
         };
-        if wanted.fencing || had.fencing {
-            wrong("a fencing token is wanted");
+        if wanted.fencing != had.fencing {
+            wrong("only one of the two has a fencing token");
         }
         if wanted.ttl != had.ttl {
             wrong("another ttl is wanted");

@@ -128,7 +128,7 @@ impl History {
                 let text = format!("{id} has no token, and one was wanted");
                 broken.push((Invariant::Unfenced, text));
             }
-            inner.check_tokens(number, &mut broken);
+            inner.check_tokens(number, self.rules.exclusion, &mut broken);
             self.check_ahead(&id, token, &mut broken);
             number
         };
