@@ -1,4 +1,5 @@
 //! Turns calls into commands of the `redis` crate, and the crate's values into replies.
+#![doc = include_str!("command/operations.md")]
 
 use std::error::Error;
 use std::io;

@@ -32,7 +32,7 @@ mutants! {
         agree { &below } => { &(0..votes.len()).collect::<Vec<_>>() };
         agree { let mut answers } => {
             if round.tally().is_won() {
-                return Ok(count);
+                return Ok(block);
             }
             let mut answers
         };
