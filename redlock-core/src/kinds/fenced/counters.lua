@@ -13,8 +13,8 @@ if first then
   --   window  `least` is limited to this distance in µs before and after the node's own clock
   -- A counter counts as missing if its value is not a number, or too large for a double to count on. A counter ahead of
   -- the clock lives until the clock has passed it, because the next number would be lower otherwise. No life is
-  -- shortened. Numbers are written out in full. Without a window, a counter that has the number already is left alone,
-  -- because a full server refuses a SET.
+  -- shortened. Numbers are written out in full, which takes as long as a command, so `ttl` is passed on as it is.
+  -- Without a window, a counter that has the number already is left alone, because a full server refuses a SET.
   function counted(step, least, ttl, window)
     local count, before, texts = tonumber(least), 0, {}
     if window then count = math.min(math.max(count, now - window), now + window) end
@@ -27,13 +27,17 @@ if first then
     end
     count = math.max(count, before + step)
     local text = string.format('%.0f', count)
-    local life = tonumber(ttl) + math.max(0, math.ceil((count - now) / 1000))
+    local life, lasts = tonumber(ttl), ttl
+    if count > now then
+      life = life + math.ceil((count - now) / 1000)
+      lasts = string.format('%.0f', life)
+    end
     for i = first, last do
       local left = redis.call('PTTL', KEYS[i])
       if window or (count > 0 and texts[i] ~= text) then
-        redis.call('SET', KEYS[i], text, 'PX', string.format('%.0f', math.max(life, left)))
+        redis.call('SET', KEYS[i], text, 'PX', left > life and string.format('%.0f', left) or lasts)
       elseif left < life then
-        redis.call('PEXPIRE', KEYS[i], string.format('%.0f', life))
+        redis.call('PEXPIRE', KEYS[i], lasts)
       end
     end
     return count, before
