@@ -24,8 +24,8 @@ fn count(scene: &Scene) -> u64 {
     counters.map(|text| text.parse().unwrap()).max().unwrap()
 }
 
-/// Hands `lease` over to the next caller, without a message to the nodes. Returns the next lease, or the next caller if
-/// it asks the nodes.
+/// Hands `lease` over to the next caller while the nodes hang. Returns the next lease, or the next caller if it asks the
+/// nodes.
 fn hand_over(scene: &Scene, lease: Lease, request: &Request) -> Result<Lease, Acquiring> {
     let mut next = scene.waits(request);
     scene.nodes.iter().for_each(MemoryNode::hang);
