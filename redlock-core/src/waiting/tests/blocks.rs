@@ -88,6 +88,23 @@ fn a_block_that_is_used_up_is_followed_by_a_longer_one() {
     }
 }
 
+/// One node counted further than the other, which grants a longer block.
+#[test]
+fn a_block_whose_end_is_confirmed_keeps_its_beginning() {
+    let scene = Scene::new();
+    scene.nodes[2].cut();
+    released(scene.acquired(&fenced()));
+    let ahead = (count(&scene) + 500).to_string();
+    scene.nodes[0].put(b"redlock:fence:{r}", ahead.as_bytes(), TTL * 9);
+    scene.clock.advance(Duration::from_micros(100));
+    let lease = scene.acquired(&fenced());
+    assert_eq!(number(&lease), count(&scene) - 1);
+    let [one, other] = [0, 1].map(|seat| scene.nodes[seat].get(b"redlock:fence:{r}"));
+    assert_eq!(one, other);
+    let (numbers, _next) = use_up(&scene, lease);
+    assert_eq!(numbers.len(), 1);
+}
+
 #[test]
 fn a_block_ahead_of_the_clock_has_one_number() {
     let scene = Scene::new();
