@@ -29,7 +29,6 @@ mod scene;
 #[cfg(unix)]
 mod servers;
 #[cfg(unix)]
-#[path = "../shared/mod.rs"]
 mod shared;
 #[cfg(unix)]
 mod table;

@@ -33,6 +33,7 @@ mod nodes;
 mod proxy;
 mod service;
 mod story;
+mod summary;
 
 use std::error::Error;
 use std::time::Duration;

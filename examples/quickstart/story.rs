@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use redlock_examples::Summary;
+use crate::summary::Summary;
 use redlock_runtime::Redlock;
 use tokio::task::JoinSet;
 

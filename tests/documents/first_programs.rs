@@ -3,7 +3,7 @@
 
 use redlock_runtime::Config;
 
-use crate::{GUIDE, read};
+use crate::{GUIDE, assert_none, files, read};
 
 /// Returns the blocks of code in one of these languages.
 fn blocks(text: &str, languages: &[&str]) -> Vec<String> {
@@ -30,6 +30,27 @@ fn the_readme_shows_the_whole_program_that_a_test_builds() {
     assert_eq!(blocks(&readme, &["toml"]), tables);
     Config::from_toml(&configuration).expect("a configuration");
     assert_eq!(read("examples/first_actix/redlock.toml"), configuration);
+    Config::from_toml(&read("examples/redlock.toml")).expect("a configuration");
+}
+
+/// An example stays short enough to be copied.
+#[test]
+fn every_example_is_short_and_in_the_list() {
+    let list = read("examples/README.md");
+    let examples = files("rs")
+        .into_iter()
+        .filter(|(path, _)| path.parent() == Some("examples".as_ref()));
+    let wrong = examples.filter_map(|(path, text)| {
+        let name = path.file_name()?.to_str()?;
+        let code = text.lines().map(str::trim_start);
+        let lines = code
+            .filter(|line| !line.is_empty() && !line.starts_with("//"))
+            .count();
+        let is_listed = list.contains(&format!("({name})"));
+        (lines > 130 || !is_listed)
+            .then(|| format!("{name}: {lines} lines, in the list: {is_listed}"))
+    });
+    assert_none(&wrong.collect::<Vec<_>>());
 }
 
 #[test]

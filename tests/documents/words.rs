@@ -19,12 +19,12 @@ const LIMITS: [(&str, &str, &str, f64); 14] = [
     ("library", "comments", "more than 15 words first", 9.3),
     ("library", "comments", "a negative first", 8.0),
     ("library", "functions", "no verb first", 0.9),
-    ("guide", "sentences", "two negatives", 4.9),
-    ("guide", "sentences", "more than 30 words", 3.7),
-    ("guide", "sentences", "an idiom", 7.4),
-    ("pages", "sentences", "two negatives", 3.9),
-    ("pages", "sentences", "more than 30 words", 1.4),
-    ("pages", "sentences", "an idiom", 3.3),
+    ("guide", "sentences", "two negatives", 1.6),
+    ("guide", "sentences", "more than 30 words", 0.8),
+    ("guide", "sentences", "an idiom", 0.7),
+    ("pages", "sentences", "two negatives", 2.3),
+    ("pages", "sentences", "more than 30 words", 0.6),
+    ("pages", "sentences", "an idiom", 0.6),
 ];
 
 /// The number of sentences that a failure shows.

@@ -30,7 +30,7 @@ pub async fn http_post(addr: SocketAddr, path: &str) -> std::io::Result<(u16, St
     Ok((reply.status, reply.body))
 }
 
-/// Sends one request on a connection of its own. Fails when the connection does, as it will when a
+/// Sends one request, whose body is JSON if there is one, on a connection of its own. Fails when the connection does, as it will when a
 /// test kills the service.
 pub async fn http_request(
     addr: SocketAddr,
@@ -41,7 +41,7 @@ pub async fn http_request(
     let mut stream = TcpStream::connect(addr).await?;
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\
-         Content-Length: {}\r\n\r\n{body}",
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
     stream.write_all(request.as_bytes()).await?;

@@ -5,7 +5,7 @@ use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -52,7 +52,7 @@ pub(crate) enum NoLine {
 impl Process {
     pub(crate) fn start(mut command: Command) -> std::io::Result<Self> {
         command
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = spawner::spawn(&mut command)?;
@@ -89,6 +89,13 @@ impl Process {
         if state.status.is_none() {
             kill_process(self.pid, signal).expect("a child that is not reaped takes signals");
         }
+    }
+
+    /// Writes a line to the process.
+    pub(crate) fn write_line(&self, line: &str) {
+        let mut state = self.shared.state.lock();
+        let stdin = state.child.stdin.as_mut().expect("stdin is piped");
+        writeln!(stdin, "{line}").expect("a process that reads");
     }
 
     /// Stops the process and returns once it *has* stopped: a signal is delivered a moment after

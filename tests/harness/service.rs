@@ -24,9 +24,9 @@ static BUILT: LazyLock<Mutex<HashMap<String, PathBuf>>> = LazyLock::new(Mutex::d
 /// # use redlock_tests::{Service, Signal, http_post};
 /// # use std::time::Duration;
 /// # async fn example() -> std::io::Result<()> {
-/// let program = Service::build_example("axum_orders").await;
-/// let service = Service::spawn(program, [("PORT", "0")], "listening on ").await;
-/// let (status, _body) = http_post(service.addr(), "/charge/42").await?;
+/// let program = Service::build_example("axum_service").await;
+/// let service = Service::spawn(program, [("LISTEN", "127.0.0.1:0")], "listening on ").await;
+/// let (status, _body) = http_post(service.addr(), "/orders/42/charge").await?;
 /// service.signal(Signal::TERM);
 /// assert!(service.wait(Duration::from_secs(5)).await.success());
 /// # Ok(()) }
@@ -121,6 +121,11 @@ impl Service {
         }
     }
 
+    /// Writes a line to the process, which reads its standard input.
+    pub fn write_line(&self, line: &str) {
+        self.process.write_line(line);
+    }
+
     /// Sends a signal; nothing happens when the process has already ended.
     pub fn signal(&self, signal: Signal) {
         self.process.signal(signal);
@@ -175,7 +180,7 @@ impl Drop for Service {
 }
 
 fn build_example(name: &str) -> PathBuf {
-    let features = if name == "fenced_store" {
+    let features = if name == "fenced_write" {
         "redlock-examples/sqlite"
     } else {
         ""

@@ -4,6 +4,7 @@
 mod cluster;
 mod core;
 mod election;
+mod examples;
 mod faults;
 mod http;
 mod inspect;

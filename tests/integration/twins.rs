@@ -232,12 +232,12 @@ impl<'a> Draw<'a> {
 
     /// Clients that waited until these times, in any order.
     fn queue(&mut self) -> String {
-        let count = self.random.index(5);
-        let line = |_| {
+        let (first, count) = (self.random.index(3), self.random.index(4));
+        let line = |place| {
             let later = self.one_of("-20000,-9000,20000,1800000").parse();
             let until = self.millis(later.expect("a number"));
             let call = self.one_of("0100,2000,    ");
-            format!("{} {call} {until}\n", self.random.pick(&CLIENTS))
+            format!("{} {call} {until}\n", CLIENTS[(first + place) % 3])
         };
         (0..count).map(line).collect()
     }

@@ -24,25 +24,27 @@ fn main() {
     let [multi_thread, current_thread] =
         builders.map(|mut builder| builder.enable_all().build().expect("a tokio runtime"));
     let io = IoThread::start().expect("an I/O thread");
-    let nodes = multi_thread.block_on(connect(&io));
     let client = Client::new(io.environment());
+    // Each runtime is the home of its own connections.
+    let homes = [multi_thread, current_thread].map(|runtime| {
+        let nodes = runtime.block_on(connect(&io));
+        (runtime, nodes)
+    });
     println!("\"ready\"");
     for order in io::stdin().lines() {
         let order = order.expect("a line from `scripts/pair`");
         let words: Vec<&str> = order.trim_matches('"').split(' ').collect();
-        let runtime = if words.contains(&"current_thread") {
-            &current_thread
-        } else {
-            &multi_thread
-        };
+        let (runtime, nodes) = &homes[usize::from(words.contains(&"current_thread"))];
         let (began, allocated) = (Instant::now(), allocations());
-        let pairs = runtime.block_on(take_turn(&client, &nodes, &words));
+        let pairs = runtime.block_on(take_turn(&client, nodes, &words));
         let (elapsed, allocated) = (began.elapsed(), allocations() - allocated);
         println!("[{pairs},{},{allocated}]", elapsed.as_nanos());
     }
     // A release was confirmed by a majority: the others may not have been sent yet.
-    let late = multi_thread.block_on(client.flush(&nodes, Duration::from_secs(10)));
-    assert!(late.is_empty(), "releases are owed: {late:?}");
+    for (runtime, nodes) in &homes {
+        let late = runtime.block_on(client.flush(nodes, Duration::from_secs(10)));
+        assert!(late.is_empty(), "releases are owed: {late:?}");
+    }
 }
 
 /// Connects to the servers of the command line.

@@ -61,7 +61,7 @@ pub(super) struct Acquirer<'a> {
     /// True if the last attempt continued a streak with a permit released in this process.
     is_in_streak: bool,
     has_won: bool,
-    /// The least count of the next fencing counters, to get a longer block of numbers after one that was used up.
+    /// The least count of the next fencing counters, which asks for a longer block.
     pub(super) least_count: u64,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Acquirer<'a> {
                 // Release first: each connection keeps the order, so release and acquisition share one round trip.
                 claim.release();
             }
-            turn.pause_in_streak(self.budget.last_attempt).await;
+            turn.pause_after_grant(self.budget.last_attempt).await;
             let other_process = if turn.questions_due() > 0 {
                 let lock = self.sought_lock();
                 let_others_go_first(&turn, &lock, self.budget.last_attempt).await
@@ -210,7 +210,7 @@ impl<'a> Acquirer<'a> {
     fn begin_lease(&self, claim: Arc<Claim>, validity: Validity, turn: Turn) -> Lease {
         let turn = match claim.protocol.turn_rule() {
             TurnRule::PassOn => {
-                turn.pass_on(&validity, self.is_in_streak);
+                turn.pass_on(&validity, self.is_in_streak, self.protocol.permits());
                 None
             }
             TurnRule::Keep | TurnRule::HandOver => Some(turn.keep(&validity, &claim.token)),
@@ -225,8 +225,8 @@ impl<'a> Acquirer<'a> {
     async fn pause(&mut self, turn: &Turn, refusal: &RefusedAttempt) -> bool {
         let environment = &refusal.lock.context.environment;
         let budget = &mut self.budget;
-        let is_unanswered = refusal.is_unanswered(environment.now());
-        let next = match budget.next_pause(environment, is_unanswered) {
+        let now = environment.now();
+        let next = match budget.next_pause(environment, now, refusal.is_unanswered(now)) {
             None if budget.splits > 0 && refusal.is_split().await => {
                 budget.next_after_split(environment)
             }

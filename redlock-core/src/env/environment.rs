@@ -37,12 +37,10 @@ impl Environment {
     /// Returns a random duration in `[delay / 2, delay]`. Two clients that split the votes draw different durations, so one
     /// of them comes first the next time.
     pub(crate) fn jittered(&self, delay: Duration) -> Duration {
-        let mut bytes = [0; 8];
-        self.entropy.fill(&mut bytes);
         let half = delay / 2;
         let spread = u64::try_from(delay.saturating_sub(half).as_nanos()).unwrap_or(u64::MAX);
         // The modulo's bias is below 2^-15 for any delay under a week.
-        let extra = u64::from_le_bytes(bytes) % spread.saturating_add(1);
+        let extra = self.entropy.draw() % spread.saturating_add(1);
         half + Duration::from_nanos(extra)
     }
 }

@@ -123,6 +123,13 @@ pub trait Clock: Send + Sync + 'static {
 pub trait Entropy: Send + Sync + 'static {
     /// Fills `bytes` from a cryptographically secure generator. A simulation may use a seeded generator.
     fn fill(&self, bytes: &mut [u8]);
+
+    /// Returns a random number for the length of a pause. The number may come from a cheaper generator than a token.
+    fn draw(&self) -> u64 {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
 }
 
 /// Runs background work, which must go on when the caller's own runtime ends.

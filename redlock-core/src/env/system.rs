@@ -10,7 +10,7 @@ use rand::rngs::SysRng;
 use rand::{Rng as _, TryRng as _};
 
 use super::{Clock, Entropy, Environment, Moment, Sleep, SleepKind, Spawn, Task};
-use crate::io_thread::{IoThread, Timer};
+use crate::io_thread::IoThread;
 
 /// The longest time of one tokio timer. Tokio's timers stop while the host is suspended, so a sleep looks at the boot clock
 /// again after this time.
@@ -31,13 +31,17 @@ impl Spawn for IoThread {
     }
 }
 
-/// The operating system's randomness.
+/// The operating system's randomness for tokens. Each caller in a line draws a pause, so pauses need no system call.
 impl Entropy for IoThread {
     fn fill(&self, bytes: &mut [u8]) {
         if SysRng.try_fill_bytes(bytes).is_err() {
             // Current kernels do not fail here. If one does, a token of this generator is better than a panic.
             rand::rng().fill_bytes(bytes);
         }
+    }
+
+    fn draw(&self) -> u64 {
+        rand::rng().next_u64()
     }
 }
 
@@ -68,7 +72,7 @@ pub(super) struct LibrarySleep {
     /// Keeps the thread alive, because the thread has to wake the sleeper.
     io: IoThread,
     at: Moment,
-    timer: Option<Timer>,
+    timer: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
 impl Future for LibrarySleep {
@@ -85,16 +89,8 @@ impl Future for LibrarySleep {
             if left.is_zero() {
                 return Poll::Ready(());
             }
-            let used = self.timer.take();
-            self.timer = Some(self.io.timer(used, left.min(LONGEST_NAP)));
-        }
-    }
-}
-
-impl Drop for LibrarySleep {
-    fn drop(&mut self) {
-        if let Some(timer) = self.timer.take() {
-            self.io.keep_timer(timer);
+            let nap = self.io.time().sleep(left.min(LONGEST_NAP));
+            self.timer = Some(Box::pin(nap));
         }
     }
 }
@@ -120,10 +116,7 @@ fn since_boot() -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
-
     use super::*;
-    use crate::waiting::tests::Woken;
 
     #[test]
     fn a_timer_works_on_any_executor_and_outlives_the_last_handle() {
@@ -139,24 +132,5 @@ mod tests {
         bare.block_on(sleep);
         let after = before.saturating_add(Duration::from_millis(5));
         assert!(Moment::from_origin(since_boot()) >= after);
-    }
-
-    #[test]
-    fn a_timer_that_is_used_again_has_forgotten_its_last_sleeper() {
-        let io = IoThread::start().unwrap();
-        let clock = io.environment().clock;
-        let later = |millis| clock.now().saturating_add(Duration::from_millis(millis));
-        let sleeper = Arc::new(Woken::default());
-        let waker = Waker::from(Arc::clone(&sleeper));
-        let mut sleep = clock.sleep_until(later(10));
-        let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker));
-        assert!(polled.is_pending());
-        drop((sleep, waker));
-        assert_eq!(Arc::strong_count(&sleeper), 1);
-        assert_eq!(io.spare_timers(), 1);
-        let until = later(30);
-        io.handle().block_on(clock.sleep_until(until));
-        assert!(clock.now() >= until && sleeper.take() == 0);
-        assert_eq!(io.spare_timers(), 0, "the timer was used");
     }
 }

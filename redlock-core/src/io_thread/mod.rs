@@ -9,15 +9,11 @@ mod look_ups;
 
 use std::future::Future;
 use std::io;
-use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Waker};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
-use tokio::task::unconstrained;
 use tokio::time::Instant;
 
 use crate::debug::debug_in_part;
@@ -25,21 +21,12 @@ use crate::panics::caught;
 use crate::process::notice_forks;
 use look_ups::LookUps;
 
-/// The largest number of timers that are kept for later sleeps.
-const MOST_SPARE: usize = 1024;
-
-/// A tokio timer in the library's runtime.
-pub(crate) type Timer = Pin<Box<tokio::time::Sleep>>;
-
 /// A handle to the library's I/O thread. The thread ends with the last handle. Nodes, clocks and sleeps have one.
 #[derive(Clone)]
 pub struct IoThread(Arc<IoThreadState>);
 
 struct IoThreadState {
     handle: Handle,
-    /// Used timers, kept for later sleeps. Most sleeps end early and are followed by others, and resetting a timer
-    /// costs tokio a fraction of the work of a new one.
-    spare: Mutex<Vec<Timer>>,
     look_ups: LookUps,
     /// Dropping the sender ends the thread.
     _alive: oneshot::Sender<()>,
@@ -67,7 +54,6 @@ impl IoThread {
             })?;
         Ok(Self(Arc::new(IoThreadState {
             handle,
-            spare: Mutex::default(),
             look_ups: LookUps::default(),
             _alive: alive,
         })))
@@ -80,33 +66,6 @@ impl IoThread {
 
     pub(crate) fn time(&self) -> LibraryTime {
         LibraryTime(Some(self.handle().clone()))
-    }
-
-    /// Returns a timer for `span`, which is `used`, a spare one, or a new one.
-    pub(crate) fn timer(&self, used: Option<Timer>, span: Duration) -> Timer {
-        match used.or_else(|| self.0.spare.lock().pop()) {
-            Some(mut timer) => {
-                let at = Instant::from_std(std::time::Instant::now() + span);
-                timer.as_mut().reset(at);
-                timer
-            }
-            None => Box::pin(self.time().sleep(span)),
-        }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn spare_timers(&self) -> usize {
-        self.0.spare.lock().len()
-    }
-
-    /// Keeps a timer for later sleeps if it has not fired. The timer drops the waker of its sleeper.
-    pub(crate) fn keep_timer(&self, mut timer: Timer) {
-        let mut context = Context::from_waker(Waker::noop());
-        let is_set = pin!(unconstrained(timer.as_mut())).poll(&mut context);
-        let mut spare = self.0.spare.lock();
-        if is_set.is_pending() && spare.len() < MOST_SPARE {
-            spare.push(timer);
-        }
     }
 }
 

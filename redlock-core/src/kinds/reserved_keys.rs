@@ -52,7 +52,8 @@ fn is_auxiliary(key: &[u8]) -> bool {
                 .any(|begin| kind.starts_with(begin))
         })
     };
-    NODE_KEYS.iter().any(is) || (0..key.len()).any(begins_one)
+    let mut starts = (0..key.len()).filter(|from| key[*from] == RESERVED_PREFIX[0]);
+    NODE_KEYS.iter().any(is) || starts.any(begins_one)
 }
 
 #[cfg(test)]

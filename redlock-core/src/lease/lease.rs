@@ -138,7 +138,7 @@ impl Lease {
                 Err(ExtendError::Unavailable(failed)) => failed,
                 Err(other) => return Err(other),
             };
-            let Some(next) = budget.next_pause(environment, false) else {
+            let Some(next) = budget.next_pause(environment, environment.now(), false) else {
                 return Err(ExtendError::Unavailable(Unavailable {
                     attempts: budget.attempts,
                     waited: budget.waited(environment),

@@ -292,7 +292,7 @@ impl LeaseShared {
         waker: &Waker,
         policy: OnLost,
     ) -> Result<Moment, LeaseEnd> {
-        // This variable is declared before the guard, so that the waker is dropped after the mutex is unlocked. The
+        // The declaration before the guard drops the waker after the mutex is unlocked. The
         // waker may be the last handle of its task.
         let _earlier;
         let mut state = self.state.lock();
@@ -364,7 +364,7 @@ impl LeaseShared {
             Some((state.turn.take(), left_claim))
         })?;
         let left = match turn {
-            Some(turn) => turn.end(left_claim, hands_over),
+            Some(turn) => turn.end(left_claim, hands_over, now),
             // The lease was lost, or passed its turn on when it won. So other callers ask the nodes already.
             None => left_claim.release().map(ClaimOutcome::Released),
         };

@@ -17,13 +17,13 @@ impl Invalid {
         Self { text, is_of_a_file }
     }
 
-    /// Returns the error for a file that cannot be read, or whose content cannot be used.
+    /// Returns the error for a file that is unreadable or has unusable content.
     pub(crate) fn of_a_file(text: String) -> Self {
         let (text, is_of_a_file) = (text.into(), true);
         Self { text, is_of_a_file }
     }
 
-    /// True if the value names a file that cannot be read, or whose content cannot be used. The value may be right.
+    /// True if the value names a file that is unreadable or has unusable content. The value may be right.
     pub fn is_of_a_file(&self) -> bool {
         self.is_of_a_file
     }

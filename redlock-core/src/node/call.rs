@@ -46,7 +46,7 @@ pub struct Call {
 ///
 /// A call that takes, keeps, puts back or undoes something for a holder has the holder's owner token as its first
 /// argument. A record has no token.
-// The enum is exhaustive, because a node that does not know an effect cannot serve its call safely.
+// The enum is exhaustive on purpose. A node that does not know an effect cannot serve its call safely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// An acquisition. A node may repeat it only if the server certainly did not run it and its release follows it. An
@@ -126,7 +126,9 @@ impl Call {
     /// Adds arguments.
     #[must_use]
     pub(crate) fn with(mut self, arguments: impl IntoIterator<Item = Argument>) -> Self {
-        self.arguments.extend(arguments);
+        for argument in arguments {
+            self.arguments.push(argument);
+        }
         self
     }
 

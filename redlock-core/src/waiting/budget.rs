@@ -128,15 +128,15 @@ impl<'a> RetryBudget<'a> {
         Window { started, timeout }
     }
 
-    /// Returns the end of the next pause, or `None` if the budget is used up. An attempt after an early wake-up uses up
+    /// Returns the end of the pause that begins `now`, or `None` if the budget is used up. An attempt after an early wake-up uses up
     /// nothing of the budget, because the pause continues. `is_unanswered` says that no majority of the nodes answered
     /// the last attempt. Then no holder is known, so a caller with a time limit has [`UNANSWERED_RETRIES`].
     pub(crate) fn next_pause(
         &mut self,
         environment: &Environment,
+        now: Moment,
         is_unanswered: bool,
     ) -> Option<Moment> {
-        let now = environment.now();
         if !is_unanswered {
             self.unanswered = 0;
         }

@@ -113,9 +113,9 @@ pub(super) struct LineState {
     /// The claim that the last holder handed to the caller with the turn.
     pub(super) handed_claim: Option<HandedClaim>,
     pub(super) share: FairShare,
-    /// True if the next attempt continues a streak, after this process released a permit.
-    pub(super) is_in_streak: bool,
-    /// The moment until which a streak's next caller waits for a release by this process.
+    /// The number of permits that this process released and may take again within its streak.
+    pub(super) released: usize,
+    /// The moment until which the next caller waits for a release by this process.
     pub(super) quiet_until: Moment,
     /// The number of permits that callers got in this line and still hold.
     pub(super) permits_held: usize,
@@ -208,10 +208,12 @@ impl LineState {
 
     /// Returns the place in line of the caller with the turn, for one attempt. `number` is the caller's ticket.
     pub(super) fn take_place(&mut self, number: u64) -> LinePlace {
+        let released = self.released;
+        self.released = released.saturating_sub(1);
         LinePlace {
             was_refused: number <= self.last_refused,
             is_followed_by_refused: self.has_refused_waiter(),
-            is_in_streak: mem::take(&mut self.is_in_streak),
+            is_in_streak: released > 0,
             permits_held: self.permits_held,
         }
     }

@@ -117,7 +117,8 @@ impl Lines {
         let Some(line) = self.find(key) else { return };
         let head = {
             let mut line = line.state.lock();
-            line.is_in_streak = line.share.may_continue(now);
+            let is_in_streak = line.share.may_continue(now);
+            line.released = if is_in_streak { line.released + 1 } else { 0 };
             line.quiet_until = Moment::default();
             line.permits_held = line.permits_held.saturating_sub(1);
             line.head()
@@ -147,29 +148,25 @@ impl Lines {
         budget: &mut RetryBudget<'_>,
     ) -> Result<Turn, NoTurn> {
         let (environment, timeout) = (&self.context.environment, self.context.node_timeout);
-        // `stand` returns `None` once the caller has the turn. Until then, `turn` is the caller's place in line.
-        let mut turn = self.enter(key);
-        if self.stand(&mut turn, None)?.is_none() {
-            return Ok(turn);
-        }
-        let mut gives_up = None;
+        let (mut turn, mut gives_up) = (self.enter(key), None);
         loop {
             let now = environment.now();
-            let is_unanswered = turn.line.state.lock().is_unanswered(now);
-            let pause = budget.next_pause(environment, is_unanswered);
-            gives_up = match (pause, gives_up) {
-                // The caller has budget left, or has budget again because the nodes answer again.
-                (Some(_), _) => None,
-                (None, None) => {
-                    // Wait for two node timeouts: for the rest of a break, and for an attempt.
-                    let last = now.saturating_add(timeout.saturating_mul(2));
-                    Some(budget.end.map_or(last, |end| end.min(last)))
-                }
-                (None, known) => known,
-            };
-            let Some(until) = self.stand(&mut turn, gives_up)? else {
+            // `stand` returns `None` once the caller has the turn. Until then, `turn` is the caller's place in line.
+            let Some(until) = self.stand(&mut turn, gives_up, now)? else {
                 return Ok(turn);
             };
+            let is_unanswered = turn.line.state.lock().is_unanswered(now);
+            let pause = budget.next_pause(environment, now, is_unanswered);
+            if pause.is_none() && gives_up.is_none() {
+                // Wait for two node timeouts: for the rest of a break, and for an attempt.
+                let last = now.saturating_add(timeout.saturating_mul(2));
+                gives_up = Some(budget.end.map_or(last, |end| end.min(last)));
+                continue;
+            }
+            if pause.is_some() {
+                // The caller has budget left, or has budget again because the nodes answer again.
+                gives_up = None;
+            }
             let until = pause.map_or(until, |pause| pause.min(until));
             before(&*environment.clock, until, turn.ticket.woken.notified()).await;
         }
@@ -217,7 +214,7 @@ impl Lines {
         map.many = MANY_LINES.max(map.lines.len() * 2);
     }
 
-    /// Checks whether the turn of a caller has come. The first check takes the caller's place in line. Returns `None`
+    /// Checks whether the turn of a caller has come by `now`. The first check takes the caller's place in line. Returns `None`
     /// if the turn has come, otherwise the moment of the next check.
     ///
     /// # Errors
@@ -226,8 +223,8 @@ impl Lines {
         &self,
         turn: &mut Turn,
         gives_up: Option<Moment>,
+        now: Moment,
     ) -> Result<Option<Moment>, NoTurn> {
-        let now = self.context.now();
         let deadline = self.step_deadline(now, self.context.node_timeout);
         let mut line = loop {
             let line = turn.line.state.lock();

@@ -122,10 +122,10 @@ impl Turn {
         }
     }
 
-    /// Waits in a streak until this process releases a permit. The wait ends at `quiet_until` of the line, or at
-    /// `last_attempt` if that is earlier. The nodes would refuse an earlier attempt, because they just refused this
-    /// process all other permits.
-    pub(crate) async fn pause_in_streak(&self, last_attempt: Option<Moment>) {
+    /// Waits after a grant to this process until it releases a permit. The wait ends at `quiet_until` of the line, or at
+    /// `last_attempt` if that is earlier. The nodes would refuse an earlier attempt, because this process has all
+    /// permits, or they just refused it all others.
+    pub(crate) async fn pause_after_grant(&self, last_attempt: Option<Moment>) {
         let until = self.change(|line| mem::take(&mut line.quiet_until));
         let until = last_attempt.map_or(until, |last| until.min(Some(last)));
         if let Some(until) = until.filter(|it| *it > self.lines.context.now()) {
@@ -175,18 +175,20 @@ impl Turn {
     }
 
     /// Records that the lock was acquired with this validity, and passes the turn on. An attempt that `is_in_streak`
-    /// continues the streak, and any other attempt begins a new one.
-    pub(crate) fn pass_on(self, validity: &Validity, is_in_streak: bool) {
+    /// continues the streak, and any other attempt begins a new one. The next caller waits for a release here if the
+    /// process has all `permits`, or took again all that it released in the streak.
+    pub(crate) fn pass_on(self, validity: &Validity, is_in_streak: bool, permits: Option<u16>) {
         let took = self.grant_time(validity);
         let forgotten = self.change(|line| {
             if !is_in_streak {
                 line.share.forget();
             }
             line.share.record_acquired(validity.granted_at, took);
-            if is_in_streak && !line.is_in_streak {
+            line.permits_held += 1;
+            let has_all = permits.is_some_and(|permits| line.permits_held >= permits.into());
+            if has_all || is_in_streak && line.released == 0 {
                 line.quiet_until = line.share.quiet_until(validity.granted_at);
             }
-            line.permits_held += 1;
             line.refusal.take()
         });
         drop(forgotten);
@@ -197,11 +199,15 @@ impl Turn {
         self.change(|line| line.deadline = until);
     }
 
-    /// Ends the turn together with a lease that was not lost. If the lease `hands_over`, the next caller in line gets
+    /// Ends the turn `now`, together with a lease that was not lost. If the lease `hands_over`, the next caller in line gets
     /// the claim, unless other processes must have their chance now. Otherwise the claim is released, and the next
     /// caller of this process lets others go first.
-    pub(crate) fn end(self, claim: HandedClaim, hands_over: bool) -> Option<ClaimOutcome> {
-        let now = self.lines.context.now();
+    pub(crate) fn end(
+        self,
+        claim: HandedClaim,
+        hands_over: bool,
+        now: Moment,
+    ) -> Option<ClaimOutcome> {
         let mut claim = Some(claim);
         self.change(|line| {
             let is_followed = !line.waiters.is_empty();

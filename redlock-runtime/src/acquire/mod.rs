@@ -261,7 +261,7 @@ impl Acquire {
             return acquired.map_err(LockErrorKind::of_acquire);
         };
         if let Some(period) = request.once_per {
-            // One look is enough, because the outer lease holds the lock: nobody else can run the job now.
+            // One look is enough, because the outer lease excludes everybody else.
             let looked = client
                 .last_run(&self.nodes, &request.resource, period)
                 .await;

@@ -33,11 +33,14 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// Starts three nodes and `size` processes of the example, with `settings` in their environment.
-    pub(crate) async fn start(example: &str, size: usize, settings: &[(&str, &str)]) -> Self {
+    /// Starts three nodes and `size` processes of the program, with `settings` in their environment. The program is the
+    /// name of an example of the workspace, and the arguments after it.
+    pub(crate) async fn start(program: &str, size: usize, settings: &[(&str, &str)]) -> Self {
         let (nodes, mut environment) = start_nodes().await;
         let journal = journal_of(&nodes).display().to_string();
         environment.push(("ORDERS_LOG".to_owned(), journal));
+        environment.push(("DATA_DIR".to_owned(), nodes[0].dir().display().to_string()));
+        environment.push(("LISTEN".to_owned(), "127.0.0.1:0".to_owned()));
         for &(name, value) in settings {
             environment.retain(|(set, _)| *set != name);
             environment.push((name.to_owned(), value.to_owned()));
@@ -48,22 +51,20 @@ impl Fleet {
             environment,
         };
         for _ in 0..size {
-            fleet.add(example, "listening on ").await;
+            fleet.add(program, "listening on ").await;
         }
         fleet
     }
 
-    /// Starts one more process, of that example or another, and waits for its ready line.
-    pub(crate) async fn add(&mut self, example: &str, ready_line_prefix: &str) -> &Service {
-        let program = Service::build_example(example).await;
-        let service = Service::spawn(&program, self.environment(), ready_line_prefix).await;
+    /// Starts one more process, of that program or another, and waits for its ready line.
+    pub(crate) async fn add(&mut self, program: &str, ready_line_prefix: &str) -> &Service {
+        let mut words = program.split(' ');
+        let name = words.next().unwrap_or_default();
+        let path = Service::build_example(name).await;
+        let environment = self.environment.clone();
+        let service = Service::spawn_with_args(path, words, environment, ready_line_prefix).await;
         self.services.push(service);
         self.services.last().expect("it was added")
-    }
-
-    /// What tells a process of the nodes.
-    pub(crate) fn environment(&self) -> Vec<(String, String)> {
-        self.environment.clone()
     }
 
     /// The address of the first process.

@@ -85,31 +85,18 @@ async fn an_unfinished_request_does_not_hold_the_end_up() {
     }
 }
 
-async fn stubborn(mode: &str, settings: &[(&str, &str)]) -> (Fleet, Service) {
-    let fleet = Fleet::start("axum_orders", 0, settings).await;
-    let program = Service::build_example("stubborn").await;
-    let ready = match mode {
-        "alone" => "spinning",
-        "waiting" => "waits for nothing",
-        _ => "listening on ",
-    };
-    let environment = fleet.environment();
-    let service = Service::spawn_with_args(program, [mode], environment, ready).await;
-    (fleet, service)
-}
-
 #[tokio::test]
 async fn a_body_that_never_yields_does_not_hold_the_end_up() {
-    for framework in ["axum", "actix"] {
-        let (fleet, service) = stubborn(framework, &SHORT_DEADLINE).await;
-        let addr = service.addr();
+    for framework in FRAMEWORKS {
+        let fleet = Fleet::start(framework, 1, &SHORT_DEADLINE).await;
+        let (service, addr) = (&fleet.services[0], fleet.addr());
         let caller = tokio::spawn(async move { post(addr, "/spin").await });
         service.wait_for_line("spinning", LONG).await;
 
         service.signal(Signal::TERM);
         assert_eq!(service.wait(LONG).await.code(), Some(3), "{service}");
         let logged = "0 cancelled and released, 1 stuck; `spin` keeps its key until the ttl";
-        until_said(&service, logged).await;
+        until_said(service, logged).await;
         assert!(fleet.nodes.values_of("spin").iter().flatten().count() >= 2);
         assert!(caller.await.unwrap().is_err(), "{service}");
     }
@@ -117,20 +104,23 @@ async fn a_body_that_never_yields_does_not_hold_the_end_up() {
 
 #[tokio::test]
 async fn a_busy_process_hears_a_signal_and_ends_at_the_second() {
-    let (fleet, service) = stubborn("alone", &SHORT_DEADLINE).await;
+    let mut fleet = Fleet::start("orders", 0, &SHORT_DEADLINE).await;
+    fleet.add("orders alone", "spinning").await;
+    let service = &fleet.services[0];
     service.signal(Signal::TERM);
-    until_said(&service, "redlock has shut down: 0 finished").await;
+    until_said(service, "redlock has shut down: 0 finished").await;
     assert!(service.is_running(), "{service}");
-    assert_eq!(insist(&service, Signal::TERM).await, Some(15), "{service}");
-    until_said(&service, "its keys stay until the ttl: `spin` by").await;
+    assert_eq!(insist(service, Signal::TERM).await, Some(15), "{service}");
+    until_said(service, "its keys stay until the ttl: `spin` by").await;
     assert!(fleet.nodes.values_of("spin").iter().flatten().count() >= 2);
 }
 
 #[tokio::test]
 async fn a_signal_that_nobody_awaits_any_more_is_kept() {
-    let (_fleet, service) = stubborn("waiting", &[]).await;
+    let mut fleet = Fleet::start("orders", 0, &[]).await;
+    let service = fleet.add("orders waiting", "waits for nothing").await;
     service.signal(Signal::TERM);
-    until_said(&service, "no task waits for the signal").await;
+    until_said(service, "no task waits for the signal").await;
     assert!(service.is_running(), "{service}");
-    assert_eq!(insist(&service, Signal::INT).await, Some(2), "{service}");
+    assert_eq!(insist(service, Signal::INT).await, Some(2), "{service}");
 }

@@ -33,12 +33,12 @@ const SETTINGS: [(&str, &str); 3] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn axum_ends_well_under_200_requests_in_flight_again_and_again() {
-    again_and_again("axum_orders", "actix_orders").await;
+    again_and_again("orders axum", "orders actix").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn actix_ends_well_under_200_requests_in_flight_again_and_again() {
-    again_and_again("actix_orders", "axum_orders").await;
+    again_and_again("orders actix", "orders axum").await;
 }
 
 async fn again_and_again(leaving: &str, staying: &str) {

@@ -6,18 +6,24 @@
 -- we have a permit here already, or 0 if no key is a string. A refused client waits in the queue for `advice` ms.
 local advice, call, in_streak = ARGV[3] + 0, ARGV[5] + 0, ARGV[6] == 'streak'
 local holder, free = 0, {}
-local function value(i)
-  if values.err then return redis.pcall('GET', KEYS[i]) end
-  return values[i]
+if values.err then
+  for i, key in ipairs(KEYS) do values[i] = redis.pcall('GET', key) end
 end
 for i = 1, last - 1 do
-  local held = value(i)
+  local held = values[i]
   if held == ARGV[1] then return held end
   if not held then free[#free + 1] = i end
   if holder == 0 and type(held) == 'string' then holder = held end
 end
-local client = ARGV[4]:sub(-16)
-local queue = read(value(last), client, #free > 0 and not in_streak)
+local client, text = ARGV[4]:sub(-16), type(values[last]) == 'string' and values[last] or ''
+local entry = advice > 0 and string.format('%s %04d %013.0f\n', client, call, now + advice)
+-- While all permits are held, a client with a place renews only its own entry, because reading all entries takes long.
+local at = entry and #free == 0 and text:find(client .. ' ', 1, true)
+if at and at % 36 == 1 and till(text, at) > 0 then
+  write(text, text:sub(1, at - 1) .. entry .. text:sub(at + 36))
+  return holder
+end
+local queue = read(text, client, #free > 0 and not in_streak)
 local ahead = in_streak and 0 or queue.ahead
 if #free > ahead then
   for _, i in ipairs(free) do
@@ -27,7 +33,7 @@ if #free > ahead then
     end
   end
 end
-if advice > 0 then queue.own = {name = client, call = call, till = now() + advice} end
-if queue.own then table.insert(queue, queue.place or #queue + 1, queue.own) end
-write(queue)
+entry = entry or queue.own
+if entry then table.insert(queue, queue.place or #queue + 1, entry) end
+write(text, table.concat(queue))
 return #free > 0 and #free <= ahead and -1 or holder

@@ -4,5 +4,5 @@
 local text = redis.pcall('GET', KEYS[last])
 if type(text) ~= 'string' then return -1 end
 local queue = read(text, ARGV[1]:sub(-16))
-if ARGV[2] == 'served' then serve(queue, 0) else write(queue) end
+if ARGV[2] == 'served' then serve(queue, 0) else write(text, table.concat(queue)) end
 return 1

@@ -97,11 +97,13 @@ impl<'a> Queue<'a> {
             entries: Vec::new(),
             ahead: 0,
         };
-        for mut entry in queue.stored.chunks(ENTRY).filter_map(QueueEntry::read) {
+        let entries = queue.stored.chunks_exact(ENTRY);
+        let entries = entries.filter_map(QueueEntry::read);
+        for mut entry in entries.filter(|entry| entry.until > now - KEPT_PLACE) {
             if entry.client == short(name) {
                 queue.place = Some(queue.entries.len());
                 queue.own = Some(entry);
-            } else if entry.until > now - KEPT_PLACE {
+            } else {
                 if entry.until > now && queue.own.is_none() {
                     queue.ahead += 1;
                     if is_free {
@@ -115,7 +117,7 @@ impl<'a> Queue<'a> {
     }
 
     /// Moves the client's entry to the end and ends the client's wait. Removes the entry if no other client has one.
-    /// The clients after it wait for `advice` ms again.
+    /// The clients after it that still wait do so for `advice` ms again.
     fn record_served(&mut self, now: i64, advice: i64) {
         let place = self.place.unwrap_or(self.entries.len());
         for entry in &mut self.entries[place..] {
@@ -131,24 +133,31 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Puts the client's entry back at its place, or at the end.
-    fn record_refused(&mut self) {
-        if let Some(own) = self.own.take() {
-            let place = self.place.unwrap_or(self.entries.len());
-            self.entries.insert(place, own);
-        }
+    /// Returns the stored text with a new entry in the client's place. Without a place it
+    /// returns `None`.
+    fn renewed(&self, entry: &QueueEntry) -> Option<Vec<u8>> {
+        let old = self.own.as_ref()?.text();
+        let stored = self.stored.chunks(ENTRY).map(<[u8]>::to_vec);
+        Some(
+            stored
+                .flat_map(|it| if it == old { entry.text() } else { it })
+                .collect(),
+        )
+    }
+
+    fn text(&self) -> Vec<u8> {
+        self.entries.iter().flat_map(QueueEntry::text).collect()
     }
 
     /// Writes the queue if it changed and was read completely. The write may fail, because the queue is advice.
-    fn write(&self, store: &mut Store) {
-        let text: Vec<u8> = self.entries.iter().flat_map(QueueEntry::text).collect();
+    fn write(&self, store: &mut Store, text: &[u8]) {
         if text == self.stored || self.stored.len() == CUT {
             return;
         }
         if text.is_empty() {
             store.del(self.key);
         } else {
-            let _ = store.set(self.key, &text, LIFE);
+            let _ = store.set(self.key, text, LIFE);
         }
     }
 }
@@ -182,20 +191,26 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
         for (place, key) in &free {
             if store.set_nx(key, token, parse_integer(arguments[1])?)? {
                 queue.record_served(store.millis(), advice);
-                queue.write(store);
+                queue.write(store, &queue.text());
                 return Ok(Value::Int(*place));
             }
         }
     }
-    if advice > 0 {
-        queue.own = Some(QueueEntry {
-            client: short(client).to_vec(),
-            call,
-            until: store.millis().saturating_add(advice),
-        });
-    }
-    queue.record_refused();
-    queue.write(store);
+    let entry = (advice > 0).then(|| QueueEntry {
+        client: short(client).to_vec(),
+        call,
+        until: store.millis().saturating_add(advice),
+    });
+    let waits_on = entry.as_ref().filter(|_| free.is_empty());
+    let renewed = waits_on.and_then(|entry| queue.renewed(entry));
+    let text = renewed.unwrap_or_else(|| {
+        if let Some(own) = entry.or(queue.own.take()) {
+            let place = queue.place.unwrap_or(queue.entries.len());
+            queue.entries.insert(place, own);
+        }
+        queue.text()
+    });
+    queue.write(store, &text);
     if is_for_others && !free.is_empty() {
         return Ok(Value::Int(-1));
     }
@@ -212,6 +227,6 @@ fn leave_queue(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
     if arguments.get(1) == Some(&SERVED.as_bytes()) {
         queue.record_served(store.millis(), 0);
     }
-    queue.write(store);
+    queue.write(store, &queue.text());
     Ok(Value::Int(1))
 }

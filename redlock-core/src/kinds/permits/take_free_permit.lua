@@ -1,6 +1,6 @@
 -- Takes the first free permit if no client waits. A lone process is spared the work on the queue.
 -- `acquire_permit.lua` continues after this part, and describes the keys, the arguments and the answers of both.
--- One MGET takes a tenth of the time of n GETs. It fails for a user who may not run it.
+-- One MGET takes a tenth of the time of n GETs. It fails for a user who may not run it, so the slower part reads by GET.
 local values = redis.pcall('MGET', unpack(KEYS))
 if not values.err and not values[#KEYS] then
   local first

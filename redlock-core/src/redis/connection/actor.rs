@@ -163,7 +163,9 @@ impl<'a> Actor<'a> {
         if batch.needs_check {
             self.check.send_check(None, pipe);
         }
-        self.watches.add(&mut batch.watches, pipe);
+        if !batch.watches.is_empty() {
+            self.watches.add(&mut batch.watches, pipe);
+        }
         self.is_busy = batch.outstanding > QUIET;
         for queued in batch.calls.drain(..) {
             pipe.submit(queued);
@@ -210,20 +212,19 @@ impl<'a> Actor<'a> {
     }
 
     /// Delivers the replies to calls that were sent as one call.
-    fn deliver_several(&mut self, mut calls: Vec<QueuedCall>, value: Value) {
+    fn deliver_several(&mut self, calls: Vec<QueuedCall>, value: Value) {
         let (replies, error) = match self.pipe.replies(calls.len(), value) {
             Ok(replies) => (replies, garbled()),
             Err(error) => (Vec::new(), error),
         };
         let mut replies = replies.into_iter();
-        for queued in calls.drain(..) {
+        for queued in calls {
             match replies.next() {
                 Some(reply) if is_valid_reply(&reply, queued.call()) => self.deliver(queued, reply),
                 _ if queued.call().is_release() => self.pipe.add_call(queued, true),
                 _ => self.answer_failed(queued, &error),
             }
         }
-        self.pipe.spare_calls = calls;
         self.pipe.send();
     }
 

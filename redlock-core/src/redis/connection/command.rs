@@ -12,6 +12,9 @@ use crate::node::{Argument, Call, Code, NodeError, NodeErrorKind, Script, Value}
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 use crate::redis::inbox::HugeKeys;
 
+/// The usual length of a word, so that most commands need their memory once.
+const WORD_LENGTH: usize = 48;
+
 /// Facts about a connection that change how calls are sent.
 pub(in crate::redis) struct CallExtras {
     /// The key of the node's marker, if it has one.
@@ -33,10 +36,10 @@ pub(in crate::redis) fn command(call: &Call, extras: &CallExtras, with_text: boo
     if let (Code::Command(word, options, _), false) = (script.code, is_brief) {
         let first = arguments.next();
         let options = options.iter().map(|it| it.as_bytes());
-        return words(
-            &[word.as_bytes()],
-            keys.chain(first).chain(options).chain(arguments),
-        );
+        let words = keys.chain(first).chain(options).chain(arguments);
+        let mut command = with_room(1 + words.size_hint().0);
+        add_words(command.arg(word), words);
+        return command;
     }
     let arguments = arguments.chain(is_tried.then_some(&b"tried"[..]));
     if is_brief {
@@ -46,10 +49,10 @@ pub(in crate::redis) fn command(call: &Call, extras: &CallExtras, with_text: boo
 }
 
 /// Builds a call of `script`, by its hash if the handshake loads the script. `with_text` sends the text in any case.
-pub(in crate::redis) fn script_call<'a>(
+pub(in crate::redis) fn script_call<'a, 'b>(
     script: &Script,
     keys: impl Iterator<Item = &'a [u8]> + Clone,
-    arguments: impl Iterator<Item = &'a [u8]> + Clone,
+    arguments: impl Iterator<Item = &'b [u8]>,
     with_text: bool,
 ) -> Cmd {
     let call = match script.code {
@@ -59,14 +62,17 @@ pub(in crate::redis) fn script_call<'a>(
     eval(call, keys, arguments)
 }
 
-fn eval<'a>(
+fn eval<'a, 'b>(
     [name, text]: [&str; 2],
     keys: impl Iterator<Item = &'a [u8]> + Clone,
-    arguments: impl Iterator<Item = &'a [u8]> + Clone,
+    arguments: impl Iterator<Item = &'b [u8]>,
 ) -> Cmd {
-    let count = keys.clone().count().to_string();
-    let call = [name.as_bytes(), text.as_bytes(), count.as_bytes()];
-    words(&call, keys.chain(arguments))
+    let count = keys.clone().count();
+    let mut command = with_room(3 + count + arguments.size_hint().0);
+    command.arg(name).arg(text).arg(count);
+    add_words(&mut command, keys);
+    add_words(&mut command, arguments);
+    command
 }
 
 /// Builds one call of `script` for all `calls`. The first `taken` are acquisitions with one ttl, the others releases.
@@ -97,15 +103,14 @@ pub(in crate::redis) fn many<'a>(
     script_call(script, keys.chain(marker), arguments, false)
 }
 
-fn words<'a>(first: &[&[u8]], others: impl Iterator<Item = &'a [u8]> + Clone) -> Cmd {
-    let length = |words: usize, word: &[u8]| words + word.len();
-    let sum = others.clone().fold(0, length) + first.iter().copied().fold(0, length);
-    let mut command = Cmd::with_capacity(first.len() + others.clone().count(), sum);
-    command.arg(first);
-    for word in others {
+fn with_room(words: usize) -> Cmd {
+    Cmd::with_capacity(words, words * WORD_LENGTH)
+}
+
+fn add_words<'a>(command: &mut Cmd, words: impl Iterator<Item = &'a [u8]>) {
+    for word in words {
         command.arg(word);
     }
-    command
 }
 
 /// Converts a reply that the crate has read.

@@ -7,7 +7,7 @@
 //! is never sent again. A release without a valid reply is sent again in a call of its own.
 
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, ready};
 use std::iter::Zip;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,7 +18,6 @@ use std::time::Duration;
 use ::redis::{Cmd, Pipeline, RedisResult};
 use smallvec::{IntoIter, SmallVec, smallvec};
 use tokio::time::{Instant, Sleep};
-use tokio_util::sync::ReusableBoxFuture;
 
 use crate::env::Moment;
 use crate::node::{Call, NodeError, NodeErrorKind, Value, was_not_run};
@@ -45,19 +44,15 @@ pub(super) struct CommandPipeline {
     pub(super) extras: CallExtras,
     pub(super) inbox: Arc<Inbox>,
     /// The commands of the next write.
-    commands: Few<Cmd>,
+    commands: Vec<Cmd>,
     purposes: Few<Purpose>,
     /// The acquisitions, and after them the releases, of the next call for several.
     acquisitions: Vec<QueuedCall>,
     releases: Vec<QueuedCall>,
-    /// An empty list, kept to reuse its memory.
-    pub(super) spare_calls: Vec<QueuedCall>,
     /// The moment from which calls are joined; `None` if this connection joins no calls.
     joins_from: Option<Instant>,
     /// Unanswered writes, in the order in which the server answers.
     flights: VecDeque<Flight>,
-    /// The future of an answered flight, kept to reuse its memory.
-    spare: Option<AnswersFuture>,
     /// Answers of one flight that wait to be handled.
     landed: Zip<IntoIter<[Purpose; 1]>, IntoIter<[Value; 1]>>,
     /// The moment at which the flight of these answers was sent.
@@ -73,8 +68,8 @@ pub(super) struct CommandPipeline {
     scripts_loaded_at: Instant,
 }
 
-/// The answers to one write. The memory of the future is used again.
-type AnswersFuture = ReusableBoxFuture<'static, RedisResult<Few<Value>>>;
+/// The answers to one write.
+type AnswersFuture = Pin<Box<dyn Future<Output = RedisResult<Few<Value>>> + Send>>;
 
 /// An unanswered write.
 struct Flight {
@@ -106,14 +101,12 @@ impl CommandPipeline {
         Self {
             opened,
             extras,
-            commands: Few::new(),
+            commands: Vec::new(),
             purposes: Few::new(),
             acquisitions: Vec::new(),
             releases: Vec::new(),
-            spare_calls: Vec::new(),
             joins_from: joins.then_some(now),
             flights: VecDeque::new(),
-            spare: None,
             landed: Few::new().into_iter().zip(Few::new()),
             since: now,
             waker: Waker::noop().clone(),
@@ -190,27 +183,17 @@ impl CommandPipeline {
 
     /// Adds the gathered calls to the next write. Two or more become one call for several.
     fn join(&mut self) {
-        if self.acquisitions.is_empty() && self.releases.is_empty() {
-            return;
+        let taken = self.acquisitions.len();
+        if taken + self.releases.len() < 2 {
+            let alone = self.acquisitions.pop().or_else(|| self.releases.pop());
+            return alone.into_iter().for_each(|it| self.add_call(it, false));
         }
-        let mut calls = std::mem::replace(
-            &mut self.acquisitions,
-            std::mem::take(&mut self.spare_calls),
-        );
-        let taken = calls.len();
+        let mut calls = std::mem::take(&mut self.acquisitions);
         calls.append(&mut self.releases);
-        let script = calls.first().and_then(|it| it.call().batch_script);
-        if let (Some(script), 2..) = (script, calls.len()) {
-            let command = many(
-                script,
-                calls.iter().map(QueuedCall::call),
-                taken,
-                &self.extras,
-            );
+        if let Some(script) = calls[0].call().batch_script {
+            let together = calls.iter().map(QueuedCall::call);
+            let command = many(script, together, taken, &self.extras);
             self.add(command, Purpose::Several(calls));
-        } else if let Some(alone) = calls.pop() {
-            self.spare_calls = calls;
-            self.add_call(alone, false);
         }
     }
 
@@ -260,53 +243,41 @@ impl CommandPipeline {
     /// Sends the commands that were added, in one write.
     pub(super) fn send(&mut self) {
         self.join();
-        let mut commands = std::mem::take(&mut self.commands);
         let purposes = std::mem::take(&mut self.purposes);
-        if commands.len() > 1 {
-            let mut several = Pipeline::with_capacity(commands.len());
-            for command in commands {
+        if self.commands.len() > 1 {
+            let mut several = Pipeline::with_capacity(self.commands.len());
+            for command in self.commands.drain(..) {
                 several.add_command(command);
             }
             self.launch_all(several, purposes);
-        } else if let Some(alone) = commands.pop() {
+        } else if let Some(alone) = self.commands.pop() {
             let mut connection = self.opened.connection.clone();
             // A single command costs the crate less than a pipeline with one command.
-            let answers = async move {
+            let answers = Box::pin(async move {
                 let answer = connection.send_packed_command(&alone);
                 Ok(smallvec![value(answer.await?)])
-            };
+            });
             self.launch(answers, purposes);
         }
     }
 
     fn launch_all(&mut self, commands: Pipeline, purposes: Few<Purpose>) {
         let mut connection = self.opened.connection.clone();
-        let answers = async move {
+        let answers = Box::pin(async move {
             let answers = connection.send_packed_commands(&commands, 0, commands.len());
             Ok(answers.await?.into_iter().map(value).collect())
-        };
+        });
         self.launch(answers, purposes);
     }
 
     /// Hands commands to the crate by the first poll of their future. The crate writes in the order of first polls.
-    fn launch(
-        &mut self,
-        answers: impl Future<Output = RedisResult<Few<Value>>> + Send + 'static,
-        purposes: Few<Purpose>,
-    ) {
+    fn launch(&mut self, mut answers: AnswersFuture, purposes: Few<Purpose>) {
         let since = self.now();
-        let mut answers = match self.spare.take() {
-            Some(mut spare) => {
-                spare.set(answers);
-                spare
-            }
-            None => ReusableBoxFuture::new(answers),
-        };
         // The first poll hands the commands over, because the connection's queue never fills. It completes at once only
         // if the connection has ended. Then no waker is registered, so keep the result for `next` and wake the actor.
         let mut context = Context::from_waker(&self.waker);
-        if let Poll::Ready(done) = answers.poll(&mut context) {
-            answers.set(std::future::ready(done));
+        if let Poll::Ready(done) = answers.as_mut().poll(&mut context) {
+            answers = Box::pin(ready(done));
             self.waker.wake_by_ref();
         }
         self.ring_by(since + self.inbox.options.suspect_after);
@@ -319,33 +290,32 @@ impl CommandPipeline {
 
     /// Returns the next answer, with its purpose. If there is none yet, the oldest flight wakes the actor later.
     pub(super) fn next(&mut self) -> Result<Option<(Purpose, Value)>, NodeError> {
+        if self.landed.len() > 0 {
+            return Ok(self.landed.next());
+        }
+        let Some(flight) = self.flights.front_mut() else {
+            return Ok(None);
+        };
         let mut context = Context::from_waker(&self.waker);
-        while self.landed.len() == 0 {
-            let Some(flight) = self.flights.front_mut() else {
-                return Ok(None);
-            };
-            let Poll::Ready(answers) = flight.answers.poll(&mut context) else {
-                return Ok(None);
-            };
-            let mut values = answers.map_err(|error| broken(&error))?;
-            if values.iter().any(is_of_replica) {
-                // A replica serves no operation. Its releases go to the next master, and the pauses between attempts
-                // keep growing.
-                self.inbox.has_served.store(false, Ordering::Relaxed);
-                return Err(lost(IS_REPLICA));
-            }
-            if flight.purposes.len() == 1 && values.len() > 1 {
-                values = smallvec![Value::List(values.into_vec())];
-            }
-            if flight.purposes.len() != values.len() {
-                return Err(garbled());
-            }
-            if let Some(flight) = self.flights.pop_front() {
-                self.since = flight.since;
-                self.spare = Some(flight.answers);
-                self.landed = flight.purposes.into_iter().zip(values);
-            }
-            self.heard = self.now();
+        let Poll::Ready(answers) = flight.answers.as_mut().poll(&mut context) else {
+            return Ok(None);
+        };
+        let mut values = answers.map_err(|error| broken(&error))?;
+        if values.iter().any(is_of_replica) {
+            // A replica serves no operation. Its releases go to the next master, and the pauses between attempts
+            // keep growing.
+            self.inbox.has_served.store(false, Ordering::Relaxed);
+            return Err(lost(IS_REPLICA));
+        }
+        if flight.purposes.len() == 1 && values.len() > 1 {
+            values = smallvec![Value::List(values.into_vec())];
+        }
+        if flight.purposes.len() != values.len() {
+            return Err(garbled());
+        }
+        (self.since, self.heard) = (flight.since, self.inbox.time.now());
+        if let Some(flight) = self.flights.pop_front() {
+            self.landed = flight.purposes.into_iter().zip(values);
         }
         Ok(self.landed.next())
     }

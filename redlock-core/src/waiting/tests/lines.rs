@@ -19,7 +19,7 @@ fn enter(scene: &Scene, name: &str) -> Turn {
 
 /// Waits in line. Returns true if the turn has come, and `None` at a limit on waiters.
 fn stands(turn: &mut Turn, scene: &Scene) -> Option<bool> {
-    let looked = lines(scene).stand(turn, None);
+    let looked = lines(scene).stand(turn, None, scene.client.now());
     looked.ok().map(|again| again.is_none())
 }
 

@@ -131,6 +131,35 @@ fn the_next_caller_of_a_streak_waits_for_the_release_here() {
     acquired(&mut own[5]);
 }
 
+#[test]
+fn permits_released_at_once_go_to_as_many_callers() {
+    let first = Scene::new();
+    let mut own = [0; 6].map(|_| first.acquire(&waiting_for_one_of(2)));
+    let mut held: Vec<_> = own[..2].iter_mut().map(acquired).collect();
+    assert!(own[2..].iter_mut().all(is_waiting));
+    for next in [2, 4] {
+        held.clear();
+        held.extend(own[next..next + 2].iter_mut().map(acquired));
+    }
+}
+
+#[test]
+fn a_caller_whose_process_has_all_permits_waits_for_a_release() {
+    let scene = Scene::new();
+    let (set, attempts) = untold(&scene);
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let mut own = [0; 3].map(|_| scene.acquire_on(&set, &waiting_for_one_of(2)));
+    assert!(own.iter_mut().all(is_waiting));
+    scene.nodes.iter().for_each(MemoryNode::restore);
+    let [first, second, third] = &mut own;
+    let mut held = [first, second].map(|it| Some(acquired(it)));
+    assert!(is_waiting(third));
+    assert_eq!(made(&attempts), 2);
+    held[0] = None;
+    acquired(third);
+    assert_eq!(made(&attempts), 3);
+}
+
 /// The next release ends the pause after the client ahead got its permit.
 #[test]
 fn a_client_behind_another_asks_at_the_next_release() {
@@ -253,6 +282,19 @@ fn a_place_goes_with_the_last_caller_that_was_refused() {
 }
 
 #[test]
+fn a_place_stays_for_no_caller_that_came_after_the_refusal() {
+    let scene = Scene::new();
+    let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
+    let other = scene.another();
+    let refused = other.waits(&waiting_for_one_of(2));
+    let mut later = other.waits(&waiting_for_one_of(2));
+    drop(refused);
+    assert!(!has_queue(&scene));
+    assert!(is_waiting(&mut later));
+    assert!(has_queue(&scene), "it was refused too");
+}
+
+#[test]
 fn a_caller_that_came_during_an_attempt_keeps_the_place() {
     let scene = Scene::new();
     let _held = [0; 2].map(|_| scene.acquired(&one_of(2)));
@@ -275,6 +317,8 @@ fn a_client_that_has_all_permits_waits_without_a_queue() {
     let [first, second, third] = &mut callers;
     let _held = [first, second].map(acquired);
     assert!(is_waiting(third));
+    scene.clock.advance(HANDOVER_TIME);
+    assert!(is_waiting(third), "the nodes refused it");
     assert!(!has_queue(&scene));
     let _other = scene.another().waits(&waiting_for_one_of(2));
     assert!(has_queue(&scene));

@@ -86,6 +86,10 @@ impl Site {
         LEAVE_QUEUE.run(&mut self.store, &[QUEUE], &arguments)
     }
 
+    fn entries(&self) -> usize {
+        self.store.get(QUEUE).unwrap().unwrap().len() / 36
+    }
+
     fn has_queue(&self) -> bool {
         self.store.exists(QUEUE)
     }
@@ -344,6 +348,24 @@ fn a_client_that_waits_no_longer_is_forgotten_in_the_end() {
     site.waits("a");
     site.release(0);
     assert_eq!(site.waits("a"), FOR_OTHERS);
+}
+
+#[test]
+fn a_client_that_waits_on_renews_its_own_entry_only() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    site.pass(ADVICE / 2);
+    site.waits("b");
+    site.pass(9_999 + ADVICE / 2);
+    site.waits("b");
+    site.pass(1);
+    site.waits("b");
+    assert_eq!(site.entries(), 2);
+    site.waits("a");
+    site.release(0);
+    assert_eq!(site.waits("a"), FOR_OTHERS, "it lost its place");
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! A lock around any service, by a key of the request.
 
-use redlock_tests::eventually;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::services::LONG;
+use crate::examples::{assert_end_well, until_locked};
 use crate::services::fleet::Fleet;
 
 /// Sends a payment, whose answer is to come.
@@ -25,21 +24,12 @@ async fn answer(mut stream: TcpStream) -> String {
     answer
 }
 
-async fn until_held(fleet: &Fleet, key: &str) {
-    eventually("the request under its lock", LONG, async || {
-        let values = fleet.nodes.values_of(key);
-        let held = values.iter().flatten().count() >= 2;
-        held.then_some(()).ok_or_else(|| fleet.said())
-    })
-    .await;
-}
-
 #[tokio::test]
 async fn requests_of_one_key_are_served_one_at_a_time() {
     let fleet = Fleet::start("tower_layer", 2, &[]).await;
     let [one, other] = [0, 1].map(|index| fleet.services[index].addr());
     let first = pay(one, "k1").await;
-    until_held(&fleet, "idempotency:k1").await;
+    until_locked(&fleet, 1).await;
     // The lock is held until the process goes on, and not for the few seconds of a payment.
     fleet.services[0].freeze();
 
@@ -56,6 +46,5 @@ async fn requests_of_one_key_are_served_one_at_a_time() {
             "{paid}"
         );
     }
-    // The lock is released before the answer is sent.
-    fleet.nodes.assert_no_lock_keys(LONG).await;
+    assert_end_well(&fleet).await;
 }

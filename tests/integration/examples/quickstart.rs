@@ -1,6 +1,7 @@
 //! The tour checks itself: it fails when an answer is not what it tells its reader.
 
-use crate::services::{LONG, STORY};
+use crate::examples::STORY;
+use crate::services::LONG;
 use redlock_tests::Service;
 
 #[tokio::test]

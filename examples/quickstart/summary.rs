@@ -6,7 +6,7 @@ use redlock_runtime::registry::{HeldLease, ShutdownReport};
 
 /// Prints a [`ShutdownReport`]: its own line, then a line for each lease.
 #[derive(Clone, Copy, Debug)]
-pub struct Summary<'a>(pub &'a ShutdownReport);
+pub(crate) struct Summary<'a>(pub(crate) &'a ShutdownReport);
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,7 @@
 //! What the example measures is what the guide's page says.
 
-use crate::services::{LONG, STORY};
+use crate::examples::STORY;
+use crate::services::LONG;
 use redlock_tests::Service;
 use std::path::Path;
 
