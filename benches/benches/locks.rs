@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use redlock_benches::{
-    Suite, compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_writer,
-    permits, shares, tuning, uncontended, work, wrapper,
+    Suite, compile_time, fenced, fenced_hot, frozen, hand_over, hot_key, hot_key_processes, kinds,
+    kinds_writer, permits, shares, tuning, uncontended, work, wrapper,
 };
 
 fn main() -> ExitCode {
@@ -17,6 +17,8 @@ fn main() -> ExitCode {
     suite.measure("hot-key", 3, hot_key);
     suite.measure("hot-key-processes", 3, hot_key_processes);
     suite.measure("hand-over", 3, hand_over);
+    suite.measure("fenced", 3, fenced);
+    suite.measure("fenced-hot", 3, fenced_hot);
     suite.measure("shares", 3, shares);
     suite.measure("permits", 3, permits);
     suite.measure("kinds", 3, kinds);

@@ -35,8 +35,8 @@ mod table;
 mod ways;
 
 pub use cases::{
-    compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_writer, permits,
-    renewal, shares, tuning, uncontended, wrapper,
+    compile_time, fenced, fenced_hot, frozen, hand_over, hot_key, hot_key_processes, kinds,
+    kinds_writer, permits, renewal, shares, tuning, uncontended, wrapper,
 };
 pub use clock::{Moment, now};
 pub use contended::{Figures, Hold, Lock, Log, Turn, Window, keep, work};

@@ -64,6 +64,13 @@ const FAR_AWAY: [Scene; 2] = [
     ),
 ];
 
+/// Scenes for fenced locks beside plain ones, with the number of processes.
+const FENCED: [Scene; 3] = [
+    ONE_PROCESS,
+    scene("2 processes × 8 tasks", &[8; 2], 0),
+    scene("4 processes × 8 tasks", &[8; 4], 0),
+];
+
 const PERMITS: [Scene; 9] = [
     scene("3 × 4, 2 permits, held for 5 ms", &[4; 3], 5).of_permits(2),
     scene("3 × 4, 2 permits, held for 20 ms", &[4; 3], 20).of_permits(2),
@@ -107,6 +114,7 @@ struct Entrant {
 
 impl Entrant {
     const OURS: [Self; 1] = [Self::new(Kind::Ours, 0)];
+    const FENCED: [Self; 2] = [Self::new(Kind::Ours, 0), Self::new(Kind::Fenced, 0)];
 
     /// Returns all, with a retry delay in ms that serves the polling ones well. `rslock` takes part with its default of
     /// 200 ms, too.
@@ -130,7 +138,7 @@ impl Entrant {
     /// Returns its name in the tables.
     fn name(&self) -> String {
         match self.kind {
-            Kind::Ours => self.kind.name().to_owned(),
+            Kind::Ours | Kind::Fenced => self.kind.name().to_owned(),
             kind => format!("{}, {} ms", kind.name(), self.retry_delay.as_millis()),
         }
     }
@@ -154,6 +162,17 @@ pub fn hot_key(plan: &Plan, nodes: &Nodes, report: &mut Report) {
 pub fn hot_key_processes(plan: &Plan, nodes: &Nodes, report: &mut Report) {
     let team = &mut Team::of(2, nodes, &nodes.urls());
     measure(plan, &TWO_PROCESSES, plan.hot, &HOT, team, report);
+}
+
+/// Measures one key of one, two and four processes, plain and fenced side by side.
+pub fn fenced_hot(plan: &Plan, nodes: &Nodes, report: &mut Report) {
+    for scene in &FENCED {
+        let team = &mut match scene.crowds.len() {
+            1 => Team::here(nodes),
+            processes => Team::of(processes, nodes, &nodes.urls()),
+        };
+        measure(plan, scene, plan.hot, &Entrant::FENCED, team, report);
+    }
 }
 
 /// Measures how long a released key takes to reach the process that waits for it, all contenders side by side.
@@ -341,7 +360,7 @@ fn hand_over_ms(of: &Figures, percent: usize) -> f64 {
     }
 }
 
-const FIGURES: [Named<Figures>; 16] = [
+const FIGURES: [Named<Figures>; 17] = [
     ("acquisitions_per_second", |of| of.per_second),
     ("switches_per_second", |of| of.switches_per_second),
     ("worst_to_best_task", |of| of.worst_to_best_task),
@@ -357,5 +376,6 @@ const FIGURES: [Named<Figures>; 16] = [
     ("unconfirmed", |of| whole(of.unconfirmed)),
     ("least_part", |of| of.least_part),
     ("longest_idle_ms", |of| millis(of.longest_idle)),
+    ("longest_away_ms", |of| millis(of.longest_away)),
     ("most_at_once", |of| whole(of.most_at_once)),
 ];

@@ -14,11 +14,11 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 pub use compile_time::compile_time;
-pub use contended::{hand_over, hot_key, hot_key_processes, permits, shares, tuning};
+pub use contended::{fenced_hot, hand_over, hot_key, hot_key_processes, permits, shares, tuning};
 pub use frozen::frozen;
 pub use kinds::kinds;
 pub use renewal::renewal;
-pub use uncontended::uncontended;
+pub use uncontended::{fenced, uncontended};
 pub use wrapper::wrapper;
 pub use writer::kinds_writer;
 

@@ -11,6 +11,27 @@ use crate::report::Report;
 /// The place of the raw loop, which is no contender but the limit.
 const RAW: usize = Kind::ALL.len();
 
+/// Measures uncontended pairs, plain and fenced side by side.
+pub fn fenced(plan: &Plan, nodes: &Nodes, report: &mut Report) {
+    let runtime = runtime(Flavor::MultiThread);
+    let fleet = runtime.block_on(Fleet::connect(&nodes.urls()));
+    let kinds = [Kind::Ours, Kind::Fenced];
+    for callers in [1, 16, 128] {
+        let load = Load {
+            callers,
+            warm_up: plan.warm_up,
+            run: plan.run,
+        };
+        let all = rounds(plan.rounds, kinds.len(), |place| {
+            let kind = kinds[place];
+            runtime.block_on(load.run(kind, fleet.get(kind), nodes))
+        });
+        for (kind, samples) in kinds.iter().zip(&all) {
+            report.add_samples(&case(callers, "caller"), kind.name(), samples);
+        }
+    }
+}
+
 /// Measures uncontended pairs, all contenders side by side.
 pub fn uncontended(plan: &Plan, nodes: &Nodes, report: &mut Report) {
     let cases: [(Flavor, &[usize]); 2] = [

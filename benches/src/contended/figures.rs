@@ -30,6 +30,8 @@ pub struct Figures {
     pub least_part: f64,
     /// The longest time for which a permit was free while a task waited.
     pub longest_idle: Duration,
+    /// The longest time between two acquisitions of one process.
+    pub longest_away: Duration,
     /// The most tasks that had the key, or a permit, at once.
     pub most_at_once: usize,
     /// From a question to its acquisition, of half of them.
@@ -108,6 +110,7 @@ impl Figures {
             worst_to_best_process: worst_to_best(&of_each),
             least_part: least_part(turn, &of_each),
             longest_idle: longest_idle(&entries, turn),
+            longest_away: longest_away(&measured, turn),
             most_at_once: most_at_once(&entries),
             wait_p50: percentile(&waits, 50),
             wait_p99: percentile(&waits, 99),
@@ -174,6 +177,20 @@ fn longest_idle(entries: &[Entry], turn: &Turn) -> Duration {
         }
     }
     Duration::from_nanos(longest)
+}
+
+/// Returns the longest time of the turn in which a process had the key not once.
+fn longest_away(measured: &[Entry], turn: &Turn) -> Duration {
+    let away = (0..turn.crowds.len()).map(|process| {
+        let of_it = measured.iter().filter(|entry| entry.process == process);
+        let mut last = turn.window.begin;
+        let moments = of_it.map(|entry| entry.hold.acquired);
+        let gaps = moments
+            .chain([turn.window.end])
+            .map(|at| at - std::mem::replace(&mut last, at));
+        gaps.max().unwrap_or(0)
+    });
+    Duration::from_nanos(away.max().unwrap_or(0))
 }
 
 fn most_at_once(entries: &[Entry]) -> usize {

@@ -10,7 +10,7 @@ impl Fleet {
     /// Connects all to the servers at `urls`, from the current tokio runtime.
     pub(crate) async fn connect(urls: &[String]) -> Self {
         let mut fleet = Vec::new();
-        for kind in Kind::ALL {
+        for kind in Kind::ALL.into_iter().chain([Kind::Fenced]) {
             fleet.push(Contender::connect(kind, urls).await);
         }
         Self(fleet)

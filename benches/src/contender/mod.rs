@@ -32,10 +32,12 @@ pub enum Kind {
     WaitForAll,
     /// The same, returning as soon as a majority has answered.
     WaitForMajority,
+    /// `redlock-core` with fencing tokens.
+    Fenced,
 }
 
 impl Kind {
-    /// All, in the order of the tables.
+    /// All but the fenced one, in the order of the tables.
     pub const ALL: [Self; 4] = [
         Self::Ours,
         Self::Rslock,
@@ -43,7 +45,7 @@ impl Kind {
         Self::WaitForMajority,
     ];
 
-    /// Returns the place in [`ALL`](Self::ALL), and so among the samples of a round.
+    /// Returns the place in [`ALL`](Self::ALL), and so among the samples of a round. The fenced one follows.
     pub const fn place(self) -> usize {
         self as usize
     }
@@ -55,6 +57,7 @@ impl Kind {
             Self::Rslock => "rslock",
             Self::WaitForAll => "redis, all",
             Self::WaitForMajority => "redis, majority",
+            Self::Fenced => "redlock, fenced",
         }
     }
 }
@@ -85,8 +88,10 @@ impl Contender {
     /// Connects to the servers at `urls`, from the current tokio runtime.
     pub(crate) async fn connect(kind: Kind, urls: &[String]) -> Self {
         let loop_to = async |wait| Self::Redis(RedisLoop::connect(urls, wait).await);
+        let ours = Ours::connect(urls, Duration::from_secs(1));
         match kind {
-            Kind::Ours => Self::Ours(Ours::connect(urls, Duration::from_secs(1)).await),
+            Kind::Ours => Self::Ours(ours.await),
+            Kind::Fenced => Self::Ours(ours.await.fenced()),
             Kind::Rslock => Self::Rslock(LockManager::new(urls.to_vec())),
             Kind::WaitForAll => loop_to(Wait::ForAll).await,
             Kind::WaitForMajority => loop_to(Wait::ForMajority).await,

@@ -16,6 +16,7 @@ use super::{TTL, Unlocked, held};
 pub struct Ours {
     client: Client,
     nodes: NodeSet,
+    is_fenced: bool,
 }
 
 impl Ours {
@@ -39,12 +40,22 @@ impl Ours {
         Self {
             client: Client::new(io.environment()),
             nodes: nodes.into(),
+            is_fenced: false,
+        }
+    }
+
+    /// Returns a client whose pairs and waits have fencing tokens.
+    pub(super) fn fenced(self) -> Self {
+        Self {
+            is_fenced: true,
+            ..self
         }
     }
 
     /// Locks `key` and releases it, with the defaults but for the ttl.
     pub(super) async fn pair(&self, key: &str) -> Result<Unlocked, String> {
-        self.pair_of(&Request::new(key).ttl(TTL)).await
+        let request = Request::new(key).ttl(TTL).fencing(self.is_fenced);
+        self.pair_of(&request).await
     }
 
     /// Acquires the lock and releases it.
@@ -63,6 +74,7 @@ impl Ours {
         let request = Request::new(key)
             .kind(kind)
             .ttl(held::TTL)
+            .fencing(self.is_fenced)
             .retry_limit(RetryLimit::Wait(patience));
         self.try_to_acquire(&request).await
     }

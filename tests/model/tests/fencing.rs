@@ -1,7 +1,8 @@
 //! The fencing token as it is designed: what holds, with no assumption on time.
 
 use redlock_model::fencing::{
-    Clocks, Counters, Expiry, Fencing, Hints, Promise, Restoring, landmark as reached,
+    Clocks, Counters, Expiry, Fencing, HandOver, Hints, Keys, Promise, Restoring,
+    landmark as reached,
 };
 use redlock_model::verdict::holds;
 
@@ -38,6 +39,59 @@ fn even_and_larger_sets_of_nodes_keep_the_order() {
 fn wild_hints_do_no_harm() {
     let hints = Hints::Any(&[0, 6]);
     holds(&Fencing { hints, ..THREE }, 5_000_000, THREE_LEASES);
+}
+
+/// Blocks of up to three numbers, where hints leave room for them.
+#[test]
+fn numbers_of_blocks_are_unique_and_in_the_order_of_grants() {
+    let landmarks = TWO_LEASES | reached::BLOCK;
+    let wild = Fencing {
+        hints: Hints::Any(&[0, 4]),
+        most: 3,
+        ..TWO
+    };
+    holds(&wild, 14_000, landmarks);
+    let three = Fencing {
+        hints: Hints::Any(&[0, 6]),
+        most: 3,
+        ..THREE
+    };
+    holds(&three, 1_000_000, landmarks | reached::THREE_LEASES);
+}
+
+#[test]
+fn reader_is_outside_of_every_block() {
+    for readers in [0b01, 0b10] {
+        let model = Fencing {
+            readers,
+            hints: Hints::Any(&[0, 4]),
+            most: 3,
+            ..TWO
+        };
+        holds(&model, 20_000, TWO_LEASES | reached::BLOCK | reached::CLOSE);
+    }
+}
+
+/// A store hears of each lease as it begins. Keys stay until their lease is over.
+const HANDED_OVER: Fencing<3, 2> = Fencing {
+    hints: Hints::Any(&[0, 4]),
+    most: 3,
+    hand_over: HandOver::Counting,
+    keys: Keys::VanishOnceOver,
+    promise: Promise::Store,
+    ..TWO
+};
+
+#[test]
+fn leases_that_are_taken_over_keep_the_order_of_leases() {
+    let landmarks = reached::BLOCK | reached::TAKEN_OVER | reached::ONE_AFTER_THE_OTHER;
+    for readers in [0b00, 0b01, 0b10] {
+        let model = Fencing {
+            readers,
+            ..HANDED_OVER
+        };
+        holds(&model, 30_000, landmarks);
+    }
 }
 
 /// In every order of readers and writers, and without clocks: a reader may be just above a writer.
@@ -82,10 +136,34 @@ const LOST_AND_GUARDED: Fencing<3, 3> = Fencing {
     promise: Promise::StartOrder,
     ..THREE
 };
+const LOST_AND_GUARDED_TWO: Fencing<3, 2> = Fencing {
+    counters: Counters::LostAndGuarded,
+    promise: Promise::StartOrder,
+    ..TWO
+};
 
 #[test]
 fn right_clocks_and_the_restart_check_make_up_for_lost_counters() {
     holds(&LOST_AND_GUARDED, 5_000_000, THREE_LEASES);
+}
+
+/// A block reaches below the hint, so clocks have to make up for its length too. Attempts ask for more room.
+#[test]
+fn they_do_so_for_blocks_too() {
+    let model = Fencing {
+        most: 3,
+        hints: Hints::Asked(12, &[0, 3]),
+        ..LOST_AND_GUARDED_TWO
+    };
+    holds(&model, 10_000, TWO_LEASES | reached::BLOCK);
+    let single = Fencing {
+        most: 3,
+        hints: Hints::Asked(12, &[0, 3]),
+        counters: Counters::LostAtRestart,
+        promise: Promise::StartOrder,
+        ..Fencing::<1, 4>::rules()
+    };
+    holds(&single, 1_000, reached::BLOCK | reached::THREE_LEASES);
 }
 
 #[test]

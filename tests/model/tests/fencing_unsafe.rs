@@ -3,7 +3,8 @@
 //! The promise is what users are told, nothing finer. Run with `--nocapture` to read the traces.
 
 use redlock_model::fencing::{
-    Acquisition, Clocks, Confirm, Counters, Expiry, Fencing, Hints, Promise, Restoring, Writer,
+    Acquisition, Block, Clocks, Confirm, Counters, Expiry, Fencing, HandOver, Hints, Keys, Promise,
+    Restoring, Writer,
 };
 use redlock_model::verdict::breaks;
 
@@ -134,4 +135,103 @@ fn ahead<const N: usize, const A: usize>(expiry: Expiry) -> Fencing<N, A> {
 fn counters_that_are_ahead_and_idle_away_lower_tokens() {
     breaks(&ahead::<3, 2>(Expiry::Idle), 13);
     breaks(&ahead::<1, 2>(Expiry::Idle), 11);
+}
+
+/// Blocks of up to three numbers, where hints leave room for them.
+const BLOCKS: Fencing<3, 2> = blocks();
+
+const fn blocks<const N: usize, const A: usize>() -> Fencing<N, A> {
+    Fencing {
+        hints: Hints::Any(&[0, 4]),
+        most: 3,
+        promise: Promise::Users,
+        ..Fencing::rules()
+    }
+}
+
+#[test]
+fn block_that_is_not_confirmed_at_its_end_is_given_in_part_again() {
+    let block = Block::ConfirmedAtItsFirst;
+    let found = breaks(&Fencing { block, ..BLOCKS }, 9);
+    assert!(found.violation.contains("both have token"), "{found}");
+}
+
+/// The reader comes after the writer.
+#[test]
+fn reader_is_in_the_middle_of_a_block_above_the_count() {
+    let (block, readers) = (Block::AboveTheCount, 0b10);
+    let found = breaks(
+        &Fencing {
+            block,
+            readers,
+            ..BLOCKS
+        },
+        9,
+    );
+    assert!(found.violation.contains("both have token"), "{found}");
+}
+
+/// The reader comes before the writer, at a node that the writer did not ask for the counter.
+#[test]
+fn reader_is_in_the_middle_of_a_block_that_one_node_left_open() {
+    let (block, readers) = (Block::AboveOneNode, 0b01);
+    let found = breaks(
+        &Fencing {
+            block,
+            readers,
+            ..BLOCKS
+        },
+        10,
+    );
+    assert!(found.violation.contains("is above"), "{found}");
+}
+
+/// Keys stay until their lease is over, so a store never refuses a lease that is held.
+const fn handed_over<const N: usize, const A: usize>(hand_over: HandOver) -> Fencing<N, A> {
+    Fencing {
+        hand_over,
+        keys: Keys::VanishOnceOver,
+        promise: Promise::Store,
+        ..blocks()
+    }
+}
+
+#[test]
+fn two_leases_with_one_number_of_a_block_are_refused() {
+    breaks(&handed_over::<3, 2>(HandOver::SameNumber), 5);
+}
+
+#[test]
+fn number_of_a_block_that_is_used_after_the_lease_is_refused() {
+    breaks(&handed_over::<3, 2>(HandOver::AfterTheEnd), 12);
+}
+
+/// Another process has held the lock in between.
+#[test]
+fn block_of_a_lost_lease_used_by_the_next_one_is_refused() {
+    breaks(&handed_over::<1, 3>(HandOver::OfALostLease), 13);
+}
+
+fn lost<const N: usize, const A: usize>(most: u8, hints: Hints) -> Fencing<N, A> {
+    Fencing {
+        most,
+        hints,
+        counters: Counters::LostAndGuarded,
+        promise: Promise::StartOrder,
+        ..Fencing::rules()
+    }
+}
+
+/// The block is longer than the time between two attempts, so it reaches below the last one.
+#[test]
+fn block_longer_than_the_clocks_make_up_for_is_given_again() {
+    let found = breaks(&lost::<3, 2>(9, Hints::Clock(8)), 11);
+    assert!(found.violation.contains("both have token"), "{found}");
+}
+
+/// An attempt asked for more room than a node may give beyond its clock.
+#[test]
+fn block_beyond_the_clock_is_above_a_later_one() {
+    let found = breaks(&lost::<3, 2>(3, Hints::Asked(8, &[0, 12])), 11);
+    assert!(found.violation.contains("is above"), "{found}");
 }

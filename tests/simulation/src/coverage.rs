@@ -61,6 +61,8 @@ counts! {
     turned_away,
     /// Leases that took over the lock of the one before as it was.
     taken_over,
+    /// … with the next fencing token.
+    taken_over_fenced,
     /// Leases that were acquired behind the release of the one before, without a break for others.
     followed,
     /// Leases that were handed over, as their holders were told.

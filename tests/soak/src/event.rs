@@ -6,7 +6,9 @@ use crate::clock::Moment;
 use crate::plan::Kind;
 
 /// The worker, and a number that it gives out once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub(crate) struct LeaseId(pub(crate) u32, pub(crate) u32);
 
 #[derive(Debug, Serialize, Deserialize)]

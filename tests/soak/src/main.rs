@@ -10,6 +10,8 @@
 //! $ cargo run --release -p redlock-soak -- --seconds 300 --processes 4 --nodes 5 --seed 1
 //! ```
 //!
+//! With `--turns`, it runs over [hot fenced locks](hot) instead.
+//!
 //! The random choices follow from the seed; when what happens does not, because servers, processes
 //! and network are real.
 
@@ -22,6 +24,7 @@ mod faults;
 mod fleet;
 mod history;
 mod holder;
+mod hot;
 mod journal;
 mod options;
 mod plan;
@@ -48,7 +51,10 @@ async fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let report = soak::run(&options).await;
+    let report = match options.turns {
+        0 => soak::run(&options).await,
+        _ => hot::run(&options).await,
+    };
     println!("{report}");
     if report.found.is_empty() {
         ExitCode::SUCCESS

@@ -12,6 +12,8 @@ usage: redlock-soak [options]
   --nodes N                  redis-servers, each behind a proxy (5), from 2 to 100
   --seed N                   of the random choices (1); timing is real and does not repeat
   --kills N                  kills of workers at least (1); if more, nothing else is done to them
+  --turns N                  hot fenced locks alone, until there were N turns, a tenth of them taken over, and a fault
+                             for each ten thousand; processes die at each step of a hand-over (0)
   --permits                  each holder wants a permit
   --sabotage                 each holder locks a resource of its own
 exit code: 0 if nothing was violated, 1 if something was, 2 for these options";
@@ -25,6 +27,7 @@ pub(crate) struct Options {
     pub(crate) nodes: u32,
     pub(crate) seed: u32,
     pub(crate) kills: u32,
+    pub(crate) turns: u32,
     pub(crate) wants_permits: bool,
     /// Holders do not exclude each other: proof that the soak finds violations.
     pub(crate) is_sabotaged: bool,
@@ -41,6 +44,7 @@ impl Options {
             nodes: 5,
             seed: 1,
             kills: 1,
+            turns: 0,
             wants_permits: false,
             is_sabotaged: false,
         };
@@ -54,6 +58,7 @@ impl Options {
                 "--nodes" => (&mut options.nodes, 2..=100),
                 "--seed" => (&mut options.seed, 0..=u32::MAX),
                 "--kills" => (&mut options.kills, 1..=u32::MAX),
+                "--turns" => (&mut options.turns, 1..=u32::MAX),
                 "--permits" => {
                     options.wants_permits = true;
                     continue;

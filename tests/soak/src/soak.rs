@@ -57,6 +57,7 @@ pub(crate) async fn run(options: &Options) -> Report {
         store,
         urls: cluster.urls(),
         rushes: !options.is_sabotaged,
+        dies: None,
     };
     let mut wrong = Vec::new();
     if orders.rushes {

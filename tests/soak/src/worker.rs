@@ -17,6 +17,7 @@ use crate::cluster::is_trusted;
 use crate::event::Event;
 use crate::faults::stop;
 use crate::holder::{Holder, Planned};
+use crate::hot::{self, Death};
 use crate::journal::Journal;
 use crate::options::Options;
 use crate::plan::{LONGEST_TTL, Plan};
@@ -38,6 +39,8 @@ pub(crate) struct Orders {
     pub(crate) urls: Vec<String>,
     /// Waits in a rush while nothing fails, and ends by itself.
     pub(crate) rushes: bool,
+    /// Takes turns on hot locks until it dies so.
+    pub(crate) dies: Option<Death>,
 }
 
 /// Runs until SIGTERM, or until the end of a rush.
@@ -50,6 +53,8 @@ pub(crate) async fn run(orders: Orders) {
 
     if orders.rushes {
         rush::run(&orders, &journal).await;
+    } else if orders.dies.is_some() {
+        hot::run_worker(&orders, &journal, terminate).await;
     } else {
         run_lanes(&orders, &journal, terminate).await;
     }

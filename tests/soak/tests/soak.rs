@@ -19,6 +19,12 @@ fn soak_of_all_kinds_of_locks_and_faults_finds_nothing() {
 }
 
 #[test]
+fn hot_fenced_locks_keep_the_order_of_their_tokens() {
+    let (code, output) = soak("--turns 40000 --seconds 1 --nodes 3 --resources 2");
+    assert_eq!(code, Some(0), "{output}");
+}
+
+#[test]
 fn no_kills_of_holders_lead_to_more_holders_than_permits() {
     let (code, output) = soak("--seconds 1 --nodes 3 --permits --kills 200");
     assert_eq!(code, Some(0), "{output}");

@@ -6,9 +6,14 @@ use crate::search::Take;
 use super::{Action, Clocks, Expiry, Fencing, Hints, Phase, State};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
-    /// Returns what a right clock shows when `attempt` starts, where attempts are so far apart.
-    pub(super) fn time(apart: u8, attempt: usize) -> u8 {
-        apart * (u8::try_from(attempt).unwrap_or(0) + 1)
+    /// Returns the hint of a right clock when `attempt` starts, or 0 without clocks.
+    pub(super) fn time(hints: Hints, attempt: usize) -> u8 {
+        match hints {
+            Hints::Clock(apart) | Hints::Asked(apart, _) => {
+                apart * (u8::try_from(attempt).unwrap_or(0) + 1)
+            }
+            Hints::None | Hints::Any(_) => 0,
+        }
     }
 
     /// Returns the attempts that have begun. A bit for each.
@@ -39,11 +44,11 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         to: &mut impl Take<Self>,
     ) {
         let (column, begun) = (&state.columns[n], Self::begun(state));
-        let (Hints::Clock(apart), Clocks::Ahead { .. }) = (self.hints, self.clocks) else {
+        let (Hints::Clock(_), Clocks::Ahead { .. }) = (self.hints, self.clocks) else {
             return;
         };
         // Whoever comes next has this hint.
-        let time = Self::time(apart, begun.count_ones() as usize);
+        let time = Self::time(self.hints, begun.count_ones() as usize);
         let may = match self.expiry {
             Expiry::Never => false,
             Expiry::Passed => column.counter < time,

@@ -8,6 +8,11 @@
 //!
 //! Readers have keys of their own, beside each other. A writer's key is alone.
 //!
+//! A node also answers where its counter stood *before* a grant. A writer owns the numbers above all of these answers
+//! of its majority and below C, but so many at most: its *block*. Its process uses them up in leases one after the
+//! other: each [takes the lock over](HandOver) from the one before, without a message. Where leases are not handed
+//! over, all numbers of a block count as used at once.
+//!
 //! Keys vanish at any moment: expired early, evicted, deleted, released by mistake. So two leases
 //! may well be held at once here; that is what the token is for. A release can do nothing that a
 //! vanishing key does not do, so there is none in this model; for releases see [`crate::exclusion`].
@@ -18,12 +23,13 @@
 //! The model is a little more generous than the protocol, so that an implementation may be too: a
 //! grant that comes in after C was chosen may still be confirmed and counted.
 
+mod blocks;
 mod clocks;
 mod property;
 mod state;
 mod steps;
 
-pub use state::{Action, Attempt, Cell, Column, Phase, Standing, State, Vote};
+pub use state::{Action, Attempt, Cell, Column, Phase, Standing, State, Store, Vote};
 
 use crate::search::{Model, Take};
 
@@ -34,6 +40,14 @@ pub struct Fencing<const NODES: usize, const ATTEMPTS: usize> {
     pub readers: u8,
     /// Where the counter stands behind a writer.
     pub writer: Writer,
+    /// The most numbers of a block.
+    pub most: u8,
+    /// Which numbers are the block.
+    pub block: Block,
+    /// How the leases of one process follow each other.
+    pub hand_over: HandOver,
+    /// When keys vanish.
+    pub keys: Keys,
     /// What makes a token safe to use.
     pub confirm: Confirm,
     /// How often an acquisition may run.
@@ -61,6 +75,43 @@ pub enum Writer {
     AtTheCounter,
     /// Unsafe: one above the writer's token, and only one above where it stood before.
     OneStep,
+}
+
+/// Which numbers are the block of a writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// The rule: those below the count, and above each counter of the majority as it stood before.
+    BelowTheCount,
+    /// Unsafe: the number below the count, and those that follow it.
+    AboveTheCount,
+    /// Unsafe: counters stand one above the first number only when the lease is held.
+    ConfirmedAtItsFirst,
+    /// Unsafe: those above the counter of one node of the majority as it stood before.
+    AboveOneNode,
+}
+
+/// How the next caller of a process takes over a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    /// Never. Leases do not end.
+    Never,
+    /// The rule: while the lease is held, with the next number of its block.
+    Counting,
+    /// Unsafe: with the number that the lease before had.
+    SameNumber,
+    /// Unsafe: also once the lease is over.
+    AfterTheEnd,
+    /// Unsafe: a lease that was acquired takes a number that is left in the block of an earlier one.
+    OfALostLease,
+}
+
+/// When keys vanish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// At any moment.
+    VanishAnyTime,
+    /// Once the attempt or its lease is over.
+    VanishOnceOver,
 }
 
 /// How an attempt makes sure of its count, which is T here.
@@ -112,6 +163,9 @@ pub enum Hints {
     Any(&'static [u8]),
     /// Right clocks: an attempt that starts later has a hint that is this much higher.
     Clock(u8),
+    /// Right clocks, with any of the numbers on top: an attempt asks for room that the last block did not have. A node
+    /// limits the hint to its clock and the most that it allows, which is the last.
+    Asked(u8, &'static [u8]),
 }
 
 /// What the nodes' clocks show. Counts with [`Hints::Clock`].
@@ -165,6 +219,9 @@ pub enum Promise {
     /// What is left without counters but with right clocks: no two tokens are equal, and if A was
     /// held before B started, then A's token is lower.
     StartOrder,
+    /// A store to which each lease tells its number as it begins never knows one that is as high. Readers may share a
+    /// number.
+    Store,
 }
 
 /// Situations that a check has to reach to be worth something. See [`Model::landmarks`].
@@ -187,6 +244,12 @@ pub mod landmark {
     pub const READERS: u32 = 128;
     /// A reader and a writer have held, and the reader's token is one above the writer's.
     pub const CLOSE: u32 = 256;
+    /// A lease with a block of several numbers.
+    pub const BLOCK: u32 = 512;
+    /// A lease that was taken over.
+    pub const TAKEN_OVER: u32 = 1024;
+    /// Leases of two attempts, one after the other.
+    pub const ONE_AFTER_THE_OTHER: u32 = 2048;
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
@@ -195,6 +258,10 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         Self {
             readers: 0,
             writer: Writer::OneBelow,
+            most: 1,
+            block: Block::BelowTheCount,
+            hand_over: HandOver::Never,
+            keys: Keys::VanishAnyTime,
             confirm: Confirm::WhereGranted,
             acquisition: Acquisition::Once,
             counters: Counters::Kept,

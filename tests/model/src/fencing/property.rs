@@ -7,13 +7,18 @@ use super::{Fencing, Phase, Promise, Standing, State, Vote, landmark};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     pub(super) fn broken_promise(&self, state: &State<NODES, ATTEMPTS>) -> Option<String> {
+        if self.promise == Promise::Store {
+            let refused = state.store.refused;
+            return refused.map(|it| format!("the store refuses {it}: it knows one as high"));
+        }
         let is_held = |a: &usize| state.attempts[*a].phase == Phase::Held;
         for a in (0..ATTEMPTS).filter(is_held) {
             for b in (0..ATTEMPTS).filter(is_held).filter(|b| *b != a) {
-                let (first, second) = (self.token(state, a), self.token(state, b));
-                if first == second && !self.both_read(a, b) {
+                let (ours, theirs) = (self.numbers(state, a), self.numbers(state, b));
+                let (first, second) = (*ours.end(), *theirs.start());
+                if ours.contains(&second) && !self.both_read(a, b) {
                     return Some(format!(
-                        "{} and {} both have token {first}",
+                        "{} and {} both have token {second}",
                         name(a),
                         name(b)
                     ));
@@ -47,6 +52,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         let granted_after = |n: usize| has(state.columns[n].cells[b].earlier, a);
         match self.promise {
             Promise::Users => began_after.then_some("was held before the first grant of"),
+            Promise::Store => None,
             Promise::StartOrder => began_after.then_some("was held before the start of"),
             Promise::GrantOrder => {
                 let shared = |n: usize| counts(n, a) && counts(n, b) && granted_after(n);
@@ -72,12 +78,23 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         let held = (0..ATTEMPTS).filter(|a| state.attempts[*a].phase == Phase::Held);
         let (readers, writers): (Vec<_>, Vec<_>) = held.partition(|a| has(self.readers, *a));
         let is_close = |reader: &usize| {
-            let below =
-                |writer: &usize| self.token(state, *writer) + 1 == self.token(state, *reader);
+            let below = |writer: &usize| {
+                self.numbers(state, *writer).end() + 1 == *self.numbers(state, *reader).start()
+            };
             writers.iter().any(below)
         };
         if readers.iter().any(is_close) {
             seen |= landmark::CLOSE;
+        }
+        if writers.iter().any(|a| self.numbers(state, *a).count() > 1) {
+            seen |= landmark::BLOCK;
+        }
+        let used = state.attempts.map(|attempt| attempt.used);
+        if used.iter().any(|used| *used > 1) {
+            seen |= landmark::TAKEN_OVER;
+        }
+        if used.iter().filter(|used| **used > 0).count() > 1 {
+            seen |= landmark::ONE_AFTER_THE_OTHER;
         }
         seen
     }
@@ -135,7 +152,7 @@ fn landmarks<const NODES: usize, const ATTEMPTS: usize>(state: &State<NODES, ATT
                     seen |= landmark::KEY_IS_BACK;
                 }
             }
-            Phase::Idle | Phase::Trying => {}
+            Phase::Idle | Phase::Trying | Phase::Over => {}
         }
     }
     seen

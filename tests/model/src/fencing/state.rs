@@ -12,6 +12,34 @@ pub struct State<const NODES: usize, const ATTEMPTS: usize> {
     pub columns: [Column<ATTEMPTS>; NODES],
     /// What each attempt knows of itself.
     pub attempts: [Attempt; ATTEMPTS],
+    /// The store, if leases are [handed over](super::HandOver).
+    pub store: Store,
+}
+
+/// A store that records the number of each lease as the lease begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Store {
+    /// The highest number of a writer.
+    pub written: u8,
+    /// The highest number of a reader.
+    pub read: u8,
+    /// The number that it refused.
+    pub refused: Option<u8>,
+}
+
+impl Store {
+    /// Records the number of a lease, or refuses it.
+    pub(super) fn record(&mut self, number: u8, is_read: bool) {
+        // Counters begin at zero, so there is no number yet if the highest one is zero.
+        let is_above = |highest: u8| highest == 0 || number > highest;
+        if !is_above(self.written) || !(is_read || is_above(self.read)) {
+            self.refused = Some(number);
+        } else if is_read {
+            self.read = self.read.max(number);
+        } else {
+            self.written = number;
+        }
+    }
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> Default for State<NODES, ATTEMPTS> {
@@ -25,6 +53,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Default for State<NODES, ATTEMPT
                 cells: [Cell::default(); ATTEMPTS],
             }; NODES],
             attempts: [Attempt::default(); ATTEMPTS],
+            store: Store::default(),
         }
     }
 }
@@ -51,6 +80,8 @@ pub struct Cell {
     pub vote: Vote,
     /// The counter in the answer.
     pub answered: u8,
+    /// The counter before the grant, as far as blocks need it.
+    pub before: u8,
     /// The confirmation and its answer.
     pub standing: Standing,
     /// The attempts that this node had granted before it granted this one. A bit for each.
@@ -90,6 +121,10 @@ pub struct Attempt {
     pub phase: Phase,
     /// The number at which counters have to stand for its token, once it has chosen one.
     pub count: u8,
+    /// The first number of its block, if there are blocks.
+    pub first: u8,
+    /// How many of the block leases have had, if leases are handed over.
+    pub used: u8,
     /// The attempts that held their lease when this one began: when it started, or when a node
     /// first granted it, as the promise has it. A bit for each.
     pub before: u8,
@@ -107,6 +142,8 @@ pub enum Phase {
     Confirming,
     /// It holds the lease.
     Held,
+    /// Its lease has ended, or it failed.
+    Over,
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> State<NODES, ATTEMPTS> {
@@ -132,6 +169,8 @@ pub enum Action {
     Choose(usize, u8),
     Confirm(usize, usize, u8),
     Hold(usize, u8),
+    TakeOver(usize, u8),
+    End(usize),
     Restore(usize, usize),
     Vanish(usize, usize),
     Restart(usize),
@@ -162,6 +201,14 @@ impl fmt::Display for Action {
                 name(a)
             ),
             Self::Hold(a, token) => write!(f, "{} holds the lease with token {token}", name(a)),
+            Self::TakeOver(a, token) => {
+                write!(
+                    f,
+                    "the next caller takes {}'s lease over with token {token}",
+                    name(a)
+                )
+            }
+            Self::End(a) => write!(f, "{} ends", name(a)),
             Self::Restore(a, n) => write!(f, "node {} restores {}'s key", n + 1, name(a)),
             Self::Vanish(a, n) => write!(f, "{}'s key vanishes from node {}", name(a), n + 1),
             Self::Restart(n) => write!(f, "node {} restarts empty", n + 1),

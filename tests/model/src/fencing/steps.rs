@@ -1,11 +1,13 @@
 //! What can happen next.
 
+use std::collections::HashSet;
+
 use crate::attempts::{bits, has};
 use crate::search::Take;
 
 use super::{
-    Acquisition, Action, Column, Confirm, Counters, Fencing, Hints, Phase, Promise, Restoring,
-    Standing, State, Vote, Writer,
+    Acquisition, Action, Column, Confirm, Counters, Fencing, Hints, Keys, Phase, Promise,
+    Restoring, Standing, State, Vote, Writer,
 };
 
 /// Counters beyond this are of no interest: only acquisitions that run again and again get there.
@@ -15,7 +17,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     const MAJORITY: usize = NODES / 2 + 1;
 
     pub(super) fn has_starts(&self) -> bool {
-        self.counters == Counters::LostAndGuarded || matches!(self.hints, Hints::Clock(_))
+        self.counters == Counters::LostAndGuarded
+            || matches!(self.hints, Hints::Clock(_) | Hints::Asked(..))
     }
 
     /// Returns how far `a` counts up at a node.
@@ -25,12 +28,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             Writer::OneBelow => 2,
             Writer::AtTheCounter | Writer::OneStep => 1,
         }
-    }
-
-    /// Returns the token of `a`, once it has chosen its count.
-    pub(super) fn token(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> u8 {
-        let is_below = self.writer != Writer::AtTheCounter && !has(self.readers, a);
-        state.attempts[a].count - u8::from(is_below)
     }
 
     /// True if nobody is at the node, or only readers if `a` reads too.
@@ -47,8 +44,9 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
                 }
                 Phase::Trying => self.choose(state, a, to),
                 Phase::Confirming => self.hold(state, a, to),
-                Phase::Held => {}
+                Phase::Held | Phase::Over => self.hand_over(state, a, to),
             }
+            self.end(state, a, to);
             for n in 0..NODES {
                 self.acquire(state, a, n, to);
                 self.confirm(state, a, n, to);
@@ -94,17 +92,13 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         if !self.has_starts() && a > 0 && !state.has_begun(a - 1) {
             return;
         }
-        let one_clock;
+        let clock = Self::time(self.hints, a) + self.shift(state, n);
         let hints = match self.hints {
-            Hints::None => &[0][..],
-            Hints::Any(hints) => hints,
-            Hints::Clock(apart) => {
-                one_clock = [Self::time(apart, a) + self.shift(state, n)];
-                &one_clock
-            }
+            Hints::None | Hints::Clock(_) => &[0][..],
+            Hints::Any(hints) | Hints::Asked(_, hints) => hints,
         };
         for hint in hints {
-            let counter = (column.counter + self.step(a)).max(*hint);
+            let counter = (column.counter + self.step(a)).max(clock + hint);
             let mut next = *state;
             next.columns[n].keys |= 1 << a;
             next.columns[n].counter = counter;
@@ -134,16 +128,20 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         let cells = &state.columns[n].cells;
         let cell = &mut next.columns[n].cells[a];
         cell.earlier = bits(ATTEMPTS, |b| b != a && was_granted(cells[b].vote));
-        if attempt.phase == Phase::Held {
+        if matches!(attempt.phase, Phase::Held | Phase::Over) {
             Self::spare(next, a, n);
             return;
         }
         cell.answered = counter;
+        if self.most > 1 && !has(self.readers, a) {
+            cell.before = state.columns[n].counter;
+        }
         cell.vote = Vote::Granted;
         // The attempt has chosen its token, and asks for it here too.
         if attempt.phase == Phase::Confirming
             && self.confirm != Confirm::Never
-            && counter < attempt.count
+            && counter < self.goal(state, a)
+            && self.leaves_block(state, a, cell.before)
         {
             cell.standing = Standing::Underway;
         }
@@ -152,7 +150,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     /// Any majority of the grants may be the first that the attempt knows of.
     fn choose(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let cell = |n: usize| state.columns[n].cells[a];
-        let mut chosen = 0_u64;
+        let mut chosen = HashSet::new();
         for majority in 0_usize..1 << NODES {
             let members = || (0..NODES).filter(|n| majority >> n & 1 == 1);
             if members().count() < Self::MAJORITY
@@ -161,27 +159,36 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
                 continue;
             }
             let count = members().map(|n| cell(n).answered).max().unwrap_or(0);
-            if chosen >> count & 1 == 1 {
+            let first = match self.most {
+                1 => 0,
+                _ => self.first(members().map(|n| cell(n).before), count),
+            };
+            if !chosen.insert((first, count)) {
                 continue;
             }
-            chosen |= 1 << count;
             let mut next = *state;
-            next.attempts[a].phase = Phase::Confirming;
-            next.attempts[a].count = count;
+            let attempt = &mut next.attempts[a];
+            attempt.phase = Phase::Confirming;
+            (attempt.first, attempt.count) = (first, count);
+            let goal = self.goal(&next, a);
             for n in 0..NODES {
                 let asked = match self.confirm {
                     Confirm::Never => false,
                     Confirm::AnyMajority => {
-                        cell(n).vote != Vote::Granted || cell(n).answered < count
+                        cell(n).vote != Vote::Granted || cell(n).answered < goal
                     }
-                    _ => cell(n).vote == Vote::Granted && cell(n).answered < count,
+                    _ => {
+                        cell(n).vote == Vote::Granted
+                            && cell(n).answered < goal
+                            && self.leaves_block(&next, a, cell(n).before)
+                    }
                 };
                 if asked {
                     next.columns[n].cells[a].standing = Standing::Underway;
                 }
             }
-            let token = self.token(&next, a);
-            to(Action::Choose(a, token), next);
+            let number = *self.numbers(&next, a).start();
+            to(Action::Choose(a, number), next);
         }
     }
 
@@ -199,11 +206,11 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         let unchecked = matches!(self.confirm, Confirm::KeyNotChecked | Confirm::AnyMajority);
         let mut next = *state;
         if unchecked || has(column.keys, a) {
-            let counter = column.counter.max(state.attempts[a].count);
+            let counter = column.counter.max(self.goal(state, a));
             next.columns[n].counter = counter;
             next.columns[n].cells[a].standing = match state.attempts[a].phase {
                 // Nobody waits for it any more.
-                Phase::Held => Standing::Unasked,
+                Phase::Held | Phase::Over => Standing::Unasked,
                 _ => Standing::Confirmed,
             };
             to(Action::Confirm(a, n, counter), next);
@@ -212,16 +219,15 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
 
     fn counts(&self, state: &State<NODES, ATTEMPTS>, a: usize, n: usize) -> bool {
         let cell = state.columns[n].cells[a];
-        let count = state.attempts[a].count;
-        let granted = cell.vote == Vote::Granted;
+        let (goal, count) = (self.goal(state, a), state.attempts[a].count);
+        let granted = cell.vote == Vote::Granted && self.leaves_block(state, a, cell.before);
+        let attained = (goal..=count).contains(&cell.answered);
         let confirmed = cell.standing == Standing::Confirmed;
         match self.confirm {
             Confirm::Never | Confirm::NotAwaited => granted,
-            Confirm::AnyMajority => confirmed || granted && cell.answered == count,
-            Confirm::HigherCounts => granted && (confirmed || cell.answered >= count),
-            Confirm::WhereGranted | Confirm::KeyNotChecked => {
-                granted && (confirmed || cell.answered == count)
-            }
+            Confirm::AnyMajority => confirmed || granted && attained,
+            Confirm::HigherCounts => granted && (confirmed || cell.answered >= goal),
+            Confirm::WhereGranted | Confirm::KeyNotChecked => granted && (confirmed || attained),
         }
     }
 
@@ -240,19 +246,19 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             }
             if counts {
                 cell.vote = Vote::Counted;
-                cell.answered = 0;
+                (cell.answered, cell.before) = (0, 0);
             } else if was_granted(cell.vote) {
                 Self::spare(&mut next, a, n);
             }
         }
-        to(Action::Hold(a, self.token(state, a)), next);
+        self.begin_first(next, a, to);
     }
 
     /// A grant that the lease does not rest on: what it answered can matter no more.
     fn spare(next: &mut State<NODES, ATTEMPTS>, a: usize, n: usize) {
         let cell = &mut next.columns[n].cells[a];
         cell.vote = Vote::Spare;
-        cell.answered = 0;
+        (cell.answered, cell.before) = (0, 0);
         cell.earlier = 0;
     }
 
@@ -267,8 +273,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         let phase = state.attempts[a].phase;
         let was_sent = match self.restoring {
             Restoring::Never => false,
-            Restoring::OnceHeld => phase == Phase::Held,
-            Restoring::BeforeHeld => matches!(phase, Phase::Confirming | Phase::Held),
+            Restoring::OnceHeld => matches!(phase, Phase::Held | Phase::Over),
+            Restoring::BeforeHeld => !matches!(phase, Phase::Idle | Phase::Trying),
         };
         if !was_sent || has(column.keys, a) || !self.has_room(column, a) {
             return;
@@ -280,7 +286,11 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
 
     fn lose(&self, state: &State<NODES, ATTEMPTS>, n: usize, to: &mut impl Take<Self>) {
         let column = &state.columns[n];
-        for owner in (0..ATTEMPTS).filter(|owner| has(column.keys, *owner)) {
+        let goes = |owner: &usize| {
+            let is_over = state.attempts[*owner].phase == Phase::Over;
+            has(column.keys, *owner) && (is_over || self.keys == Keys::VanishAnyTime)
+        };
+        for owner in (0..ATTEMPTS).filter(goes) {
             let mut next = *state;
             next.columns[n].keys &= !(1 << owner);
             to(Action::Vanish(owner, n), next);

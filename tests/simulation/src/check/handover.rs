@@ -63,6 +63,7 @@ impl History {
         if is_whole {
             self.check_taken_over(inner, new, before, broken);
             inner.coverage.taken_over += 1;
+            inner.coverage.taken_over_fenced += u64::from(new.token.is_some());
         } else {
             inner.coverage.followed += 1;
         }

@@ -12,7 +12,8 @@ pub enum Invariant {
     TooManyPermits,
     /// Two leases of one name have one fencing token.
     TokenUnique,
-    /// A later lease has a lower fencing token.
+    /// A later lease has a lower fencing token. A lease that was taken over counts from its acquisition, unless it is
+    /// valid where holders exclude each other.
     TokenOrder,
     /// A fencing token is further ahead of the nodes' clocks than a hint may be.
     TokenAhead,
