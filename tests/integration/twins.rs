@@ -159,6 +159,7 @@ impl<'a> Draw<'a> {
             "last" => self.one_of("last,"),
             "ttl" => self.one_of("30000,3600000"),
             "taken" => self.one_of("0,1,2,3"),
+            "count" => self.count.to_string(),
             "life" => self.one_of("3600000,7200000"),
             "advice" => self.one_of("0,600000"),
             "call" => self.one_of("100,2000"),

@@ -124,12 +124,13 @@ impl fmt::Display for Kind {
 }
 
 /// All scripts. Connections load these scripts, and tests run them.
-pub(crate) static SCRIPTS: [&Script; 14] = [
+pub(crate) static SCRIPTS: [&Script; 15] = [
     &exclusive::scripts::SET,
     &exclusive::scripts::ACQUIRE_ALL,
     &exclusive::scripts::EXTEND,
     &exclusive::scripts::RELEASE,
     &exclusive::scripts::MANY,
+    &exclusive::scripts::MANY_FENCED,
     &permits::scripts::ACQUIRE_PERMIT,
     &permits::scripts::LEAVE_QUEUE,
     &readers_writers::scripts::ACQUIRE_READ,

@@ -30,11 +30,12 @@ pub struct Call {
     /// The change that the call makes on the node.
     pub effect: Effect,
     read: ReadReply,
-    /// The script with which a node may run several acquisitions and releases at once, if there is one. Each call has
-    /// one key and one token, and all acquisitions have one [ttl](Self::ttl). The script's keys are the keys of the
-    /// acquisitions, then those of the releases. Its arguments are the token of each key; if there are acquisitions,
-    /// their number and their ttl follow. The reply is 1 if all succeeded, and otherwise a list with one reply for each
-    /// key.
+    /// The script with which a node may run several acquisitions and releases at once, if there is one. Each call locks
+    /// one key with one token. All acquisitions have one script and one [ttl](Self::ttl); if there are any, their script
+    /// serves the releases too. The script's keys are the first keys of the acquisitions, then those of the releases,
+    /// then the other keys of the acquisitions, then the marker. Its arguments are the token of each call, then the third
+    /// argument of each acquisition, and the further arguments of one; if there are acquisitions, their number and their
+    /// ttl follow. The reply is 1 if each reply would be 1, and otherwise a list with one reply for each call.
     pub batch_script: Option<&'static Script>,
     /// True if a node that has a marker adds the marker's key after the other keys. The script then answers `NOMARKER`
     /// if the marker is gone, or shows a quarantine.

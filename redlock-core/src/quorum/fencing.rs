@@ -62,8 +62,9 @@ pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 /// counter is then at least the clock's time.
 pub const COUNTER_IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// The most numbers of one acquisition.
-const MOST_NUMBERS: u64 = 1000;
+/// The most numbers of one acquisition. The fastest turns take some µs, so these suffice for a streak of several times
+/// the default `handover_time`.
+const MOST_NUMBERS: u64 = 4000;
 
 /// The growth of a block of numbers that was used up.
 const GROWTH: u64 = 16;
@@ -201,7 +202,7 @@ mod tests {
         let last = 1_700_000_000_000_000;
         let block = numbers([(1, last), (1, last), (1, last)]);
         assert_eq!(block.first(), Some(&(last - MOST_NUMBERS)));
-        assert_eq!(block.len(), 1000);
+        assert_eq!(block.len(), 4000);
     }
 
     #[test]
@@ -221,7 +222,7 @@ mod tests {
             ..TokenBlock::new(first, 1000)
         };
         let [one, more, most] = [999, 990, 1].map(|first| block(first).next_count());
-        assert_eq!([one, more, most], [1017, 1161, 2001]);
+        assert_eq!([one, more, most], [1017, 1161, 5001]);
         assert_eq!(TokenBlock::new(990, 1000).next_count(), 0);
     }
 

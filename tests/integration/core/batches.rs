@@ -1,19 +1,21 @@
 //! Locks that are acquired and released together: a node gets them in few calls, and each lock gets what it would have got
 //! by itself.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
 use redlock_core::error::AcquireError;
 use redlock_core::node::{Call, OwnerToken, Vote};
 use redlock_core::request::{Kind, MAX_NOTE_BYTES};
 use redlock_core::testing::{Calls, scripts, submit};
-use redlock_core::{Lease, MemoryNode, NodeSet, Resource};
+use redlock_core::{Lease, MemoryNode, NodeSet, Request, Resource};
 use redlock_simulation::random::Random;
 use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, RedisNode};
 
-use crate::core::fixture::{IO, SOON, client, connect, once, settle, start};
+use crate::core::fixture::{
+    IO, SOON, client, connect, once, settle, stand_in_line, start, unhurried,
+};
 
 /// Longer than it takes any machine to acquire these locks one after the other.
 const TTL: Duration = Duration::from_secs(60 * 60);
@@ -59,9 +61,15 @@ async fn at_once(set: &NodeSet, names: &[&str]) -> Vec<Result<Lease, AcquireErro
 
 #[tokio::test]
 async fn locks_acquired_or_released_together_take_a_node_few_calls() {
+    for is_fenced in [false, true] {
+        check_few_calls(is_fenced).await;
+    }
+}
+
+async fn check_few_calls(is_fenced: bool) {
     let (nodes, set) = start(3).await;
     let client = client();
-    let request = |number| once(format!("r{number}")).ttl(TTL);
+    let request = |number| once(format!("r{number}")).ttl(TTL).fencing(is_fenced);
     let requests: Vec<_> = (0..LEASES * 2).map(request).collect();
     let (first, second) = requests.split_at(LEASES);
     let acquire = |request| client.acquire(&set, request);
@@ -82,7 +90,7 @@ async fn locks_acquired_or_released_together_take_a_node_few_calls() {
         }
     }
     drop(others);
-    nodes.assert_no_keys(SOON).await;
+    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -173,7 +181,7 @@ async fn a_lock_that_goes_with_a_forbidden_one_is_not_forbidden() {
 /// read before any key is deleted, so a release may find a key that another release deletes.
 fn gist(vote: &Vote, is_release: bool) -> String {
     match vote {
-        Vote::Granted { .. } => "granted".to_owned(),
+        Vote::Granted { counter, .. } => format!("granted, fenced: {}", counter.is_some()),
         Vote::Held(_) | Vote::Absent if is_release => "not ours".to_owned(),
         Vote::Held(holding) => format!("held by {:?}", holding.owner()),
         other => format!("{other:?}"),
@@ -193,7 +201,7 @@ fn draw(random: &mut Random, asked: &mut Vec<(Calls, OwnerToken)>) -> Call {
             let mut request = once(random.pick(&["a", "b", "c", "d", "e", "f"]));
             match drawn {
                 9 => request.resource = Resource::all(["a", "b"]),
-                10 => request.fencing = true,
+                10 | 14..=16 => request.fencing = true,
                 11 => request = request.kind(Kind::Permits(2)),
                 12 => request = request.kind(Kind::Read),
                 13 => request = request.kind(Kind::Write),
@@ -229,4 +237,40 @@ async fn calls_that_go_together_have_the_answers_of_calls_in_a_row() {
             assert_eq!(real, twin, "round {round}: {call:?}");
         }
     }
+}
+
+/// The counter is ahead of the clock, so each block has one number. Then each holder is released, and the next one
+/// acquires on the same connection, next to those of the other locks.
+#[tokio::test]
+async fn a_used_up_block_is_released_before_it_is_acquired_again() {
+    let (nodes, set) = start(1).await;
+    let client = unhurried();
+    let ahead = SystemTime::UNIX_EPOCH.elapsed().unwrap() + TTL;
+    for number in 0..8 {
+        let counter = format!("redlock:fence:{{r{number}}}");
+        nodes[0].set(&counter, ahead.as_micros().to_string(), None);
+    }
+    let request = |number| Request::new(format!("r{number}")).ttl(TTL).fencing(true);
+    let requests: Vec<_> = (0..8).map(request).collect();
+    let mut leases = Vec::new();
+    for request in &requests {
+        leases.push(client.acquire(&set, request).await.unwrap());
+    }
+    let number = |lease: &Lease| lease.fencing_token().unwrap().as_u64();
+    for _ in 0..10 {
+        let before: Vec<_> = leases.iter().map(number).collect();
+        let in_line = |request| stand_in_line(&client, &set, request);
+        let waiting: Vec<_> = requests.iter().map(in_line).collect();
+        drop(leases);
+        leases = join_all(waiting)
+            .await
+            .into_iter()
+            .map(Result::unwrap)
+            .collect();
+        for (lease, before) in leases.iter().zip(before) {
+            assert_eq!((lease.attempts(), number(lease)), (1, before + 2));
+        }
+    }
+    drop(leases);
+    nodes.assert_no_lock_keys(SOON).await;
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use futures_util::future::join_all;
 use redlock_core::Node;
 use redlock_core::error::AcquireError;
 use redlock_core::node::NodeErrorKind::Quarantined;
@@ -10,6 +11,7 @@ use redlock_core::request::Kind;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_tests::{Nodes, RedisNode};
 
+use crate::core::fixture::stand_in_line;
 use crate::restart_check::fixture::{MARKER, MAX_TTL, SOON, Set, client, marker, once};
 
 #[tokio::test]
@@ -131,4 +133,25 @@ async fn a_fenced_acquisition_heeds_a_quarantine_it_has_not_heard_of() {
     let refused = client().acquire(&set.node_set(), &fenced).await;
     refused.unwrap_err();
     set.until(0, Quarantined).await;
+}
+
+#[tokio::test]
+async fn fenced_calls_that_go_together_are_refused_without_a_marker() {
+    let node = Nodes::start(1).await;
+    let set = Set::standard(node.urls()).await.node_set();
+    let client = client();
+    let held = client.acquire(&set, &once("held")).await.unwrap();
+    node[0].command(["DEL", MARKER]);
+    let before = node[0].calls("evalsha");
+    let requests = ["a", "b", "c"].map(|name| once(name).fencing(true));
+    let attempts = requests.each_ref();
+    let attempts = attempts.map(|request| stand_in_line(&client, &set, request));
+    drop(held);
+    for refused in join_all(attempts).await {
+        let text = refused.map(drop).unwrap_err().to_string();
+        assert!(text.contains("its marker is gone"), "{text}");
+    }
+    // The release went with them, and was served.
+    node.assert_no_lock_keys(SOON).await;
+    assert_eq!(node[0].calls("evalsha"), before + 1);
 }

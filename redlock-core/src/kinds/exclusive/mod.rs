@@ -14,7 +14,7 @@ use crate::node::hash_slot::AuxiliaryKeys;
 use crate::node::{Argument, Call, Counter, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
-use scripts::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, SET};
+use scripts::{ACQUIRE_ALL, EXTEND, MANY, MANY_FENCED, RELEASE, SET};
 
 /// The last argument of an extension that restores missing keys.
 pub(super) const BACK: &str = "back";
@@ -73,11 +73,13 @@ impl LockProtocol for Exclusive {
         let call = |script, read| Call::new(script, Effect::Takes, &self.keys, read);
         let arguments = [Argument::token(token), Argument::millis(ttl)];
         if let Some(counters) = &self.counters {
-            return call(&ACQUIRE_ALL, read_fenced)
+            let mut call = call(&ACQUIRE_ALL, read_fenced)
                 .with_keys(counters.keys())
                 .with(arguments)
                 .with(Counters::acquisition_args(hint, ttl))
                 .marked();
+            call.batch_script = (self.keys.names().len() == 1).then_some(&MANY_FENCED);
+            return call;
         }
         if self.keys.names().len() > 1 {
             return call(&ACQUIRE_ALL, read_taken).with(arguments);

@@ -22,6 +22,7 @@ pub(crate) static ACQUIRE_ALL: Script = Script::loaded(
     concat!(
         include_str!("locks.lua"),
         include_str!("../fenced/counters.lua"),
+        include_str!("../fenced/refuse.lua"),
         include_str!("acquire_all.lua"),
     ),
     acquire_all,
@@ -48,7 +49,7 @@ pub(crate) static RELEASE: Script = Script::loaded(
     "release",
     concat!(
         include_str!("release_one.lua"),
-        "local each, taken, answers, all = false, 0, {}, true ",
+        "local locks, each, taken, answers, all = #KEYS, false, 0, {}, true ",
         include_str!("release.lua")
     ),
     release,
@@ -58,10 +59,33 @@ pub(crate) static RELEASE: Script = Script::loaded(
 /// Serves several calls at once: `SET` for the first keys, `RELEASE` for the others. Each call gets an answer.
 pub(crate) static MANY: Script = Script::loaded(
     "many",
-    concat!(include_str!("take_each.lua"), include_str!("release.lua")),
+    concat!(
+        include_str!("many.lua"),
+        include_str!("take_each.lua"),
+        include_str!("release.lua")
+    ),
     many,
 )
 .shaped("lock+", "token+ [ taken ttl ]");
+
+/// Serves several calls at once: fenced acquisitions for the first keys, `RELEASE` for the others. Each call gets an
+/// answer.
+pub(crate) static MANY_FENCED: Script = Script::loaded(
+    "many-fenced",
+    concat!(
+        include_str!("../fenced/many_fenced.lua"),
+        include_str!("../fenced/counters.lua"),
+        "local tried = refusal and 0 or taken ",
+        include_str!("take_each.lua"),
+        include_str!("../fenced/count_each.lua"),
+        include_str!("release.lua"),
+    ),
+    many_fenced,
+)
+.shaped(
+    "lock+ lock+ counter+ marker?",
+    "token+ token+ hint+ life window count ttl",
+);
 
 /// The most bytes of a foreign value in an answer of [`MANY`]. The bound is above the longest token, so that a value
 /// that was cut never looks like a token.
@@ -79,10 +103,16 @@ fn acquire_all(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
     if gone < locks {
         return Ok(Value::text(arguments[0]));
     }
-    let Counted { count, before } = raise_counters(store, counters, 2, &arguments[2..])?;
+    let granted = grant(store, counters, &arguments[2..])?;
     for key in &keys[..locks] {
         store.set(key, arguments[0], parse_integer(arguments[1])?)?;
     }
+    Ok(granted)
+}
+
+/// Raises the counters for a grant. Returns the script's answer to it.
+fn grant(store: &mut Store, counters: &[&[u8]], numbers: &[&[u8]]) -> Result<Value, Value> {
+    let Counted { count, before } = raise_counters(store, counters, 2, numbers)?;
     if counters.is_empty() {
         return Ok(Value::Int(1));
     }
@@ -138,11 +168,49 @@ fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value,
         answers.push(answer.unwrap_or_else(|error| error));
     }
     let released = release_each(store, &keys[taken..], &tokens[taken..]);
-    answers.extend(released.into_iter().map(Value::Int));
-    if answers.iter().all(|answer| *answer == Value::Int(1)) {
+    let released = released.into_iter().map(Value::Int);
+    Ok(each_or_one(answers.into_iter().chain(released)))
+}
+
+fn many_fenced(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let own = arguments.len().saturating_sub(4);
+    let [life, window, taken, ttl] = arguments[own..] else {
         return Ok(Value::Int(1));
+    };
+    let taken = usize::try_from(parse_integer(taken).unwrap_or(0)).unwrap_or(0);
+    let taken = taken.min(keys.len());
+    let locks = own.saturating_sub(taken).min(keys.len()).max(taken);
+    let refusal = check_marker(store, &keys[locks..], taken).err();
+    let acquired = |place: usize| match &refusal {
+        Some(refusal) => Err(refusal.clone()),
+        None => take(store, keys[place], arguments[place], ttl),
+    };
+    let mut answers: Vec<_> = (0..taken).map(acquired).collect();
+    for (place, answer) in answers.iter_mut().enumerate() {
+        if *answer == Ok(Value::Int(1)) {
+            let counter = keys.get(locks + place..=locks + place).unwrap_or_default();
+            let numbers = [arguments[locks + place], life, window];
+            *answer = grant(store, counter, &numbers).inspect_err(|_| {
+                store.del(keys[place]);
+            });
+        }
     }
-    Ok(Value::List(answers))
+    let answers = answers
+        .into_iter()
+        .map(|it| it.unwrap_or_else(|error| error));
+    let released = release_each(store, &keys[taken..locks], &arguments[taken..locks]);
+    Ok(each_or_one(
+        answers.chain(released.into_iter().map(Value::Int)),
+    ))
+}
+
+/// Returns 1 if all `answers` are 1, otherwise the list of them.
+fn each_or_one(answers: impl Iterator<Item = Value>) -> Value {
+    let answers: Vec<_> = answers.collect();
+    if answers.iter().all(|answer| *answer == Value::Int(1)) {
+        return Value::Int(1);
+    }
+    Value::List(answers)
 }
 
 /// Takes one lock. Returns 1, or the value of the key if it is taken already.

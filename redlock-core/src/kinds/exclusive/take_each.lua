@@ -1,12 +1,9 @@
--- Acquires several independent locks. `release.lua` follows and releases others in the same call.
---   KEYS  the locks to acquire, then the locks to release
---   ARGV  one token for each key; the number of locks to acquire; their ttl
+-- Tries to acquire the first locks, each by itself. `release.lua` follows in the same call.
 -- The answer for a lock that is not acquired is the holder's value or the command's error. Values are cut at 557 bytes,
 -- one more than the longest token, because a foreign value may be huge. GET serves users who may not run GETRANGE.
-local taken, ttl = tonumber(ARGV[#KEYS + 1]) or 0, ARGV[#KEYS + 2]
-local each, taken, answers, all = true, math.max(0, math.min(#KEYS, taken)), {}, true
+local each, answers, all = true, {}, true
 local set = redis.pcall
-for i = 1, taken do
+for i = 1, tried do
   local answer = set('SET', KEYS[i], ARGV[i], 'NX', 'PX', ttl)
   if not answer then
     answer = redis.pcall('GETRANGE', KEYS[i], 0, 556)

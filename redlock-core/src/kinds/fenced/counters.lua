@@ -1,6 +1,7 @@
--- Declares `counted` in a call with counters. Other calls skip this, because it costs as much as a command.
+-- Declares `counted` in a call with counters, and `refusal`, the answer without a valid marker. Other calls skip this,
+-- because it costs as much as a command.
 --   KEYS  the counters from `first` to `last`; then the node's marker if it is to be checked
-local counted
+local counted, refusal
 if first then
   local time = redis.call('TIME')
   local now = time[1] * 1000000 + time[2]
@@ -12,8 +13,8 @@ if first then
   --   window  `least` is limited to this distance in µs before and after the node's own clock
   -- A counter counts as missing if its value is not a number, or too large for a double to count on. A counter ahead of
   -- the clock lives until the clock has passed it, because the next number would be lower otherwise. No life is
-  -- shortened. Numbers are written out in full. Without a window, a counter that has the number already is left alone,
-  -- because a full server refuses a SET.
+  -- shortened. Numbers are written out in full, which takes as long as a command, so `ttl` is passed on as it is.
+  -- Without a window, a counter that has the number already is left alone, because a full server refuses a SET.
   function counted(step, least, ttl, window)
     local count, before, texts = tonumber(least), 0, {}
     if window then count = math.min(math.max(count, now - window), now + window) end
@@ -26,13 +27,17 @@ if first then
     end
     count = math.max(count, before + step)
     local text = string.format('%.0f', count)
-    local life = tonumber(ttl) + math.max(0, math.ceil((count - now) / 1000))
+    local life, lasts = tonumber(ttl), ttl
+    if count > now then
+      life = life + math.ceil((count - now) / 1000)
+      lasts = string.format('%.0f', life)
+    end
     for i = first, last do
       local left = redis.call('PTTL', KEYS[i])
       if window or (count > 0 and texts[i] ~= text) then
-        redis.call('SET', KEYS[i], text, 'PX', string.format('%.0f', math.max(life, left)))
+        redis.call('SET', KEYS[i], text, 'PX', left > life and string.format('%.0f', left) or lasts)
       elseif left < life then
-        redis.call('PEXPIRE', KEYS[i], string.format('%.0f', life))
+        redis.call('PEXPIRE', KEYS[i], lasts)
       end
     end
     return count, before
@@ -43,7 +48,7 @@ if first then
   if KEYS[last + 1] then
     local text = redis.pcall('GET', KEYS[last + 1])
     local ends = type(text) == 'string' and tonumber(string.match(text, '^1 (%d+)'))
-    if not ends or ends * 1000 > now then return {err = 'NOMARKER'} end
+    if not ends or ends * 1000 > now then refusal = {err = 'NOMARKER'} end
   end
 end
 

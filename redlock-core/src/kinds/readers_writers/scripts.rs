@@ -13,6 +13,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::loaded(
         include_str!("held.lua"),
         include_str!("clock.lua"),
         include_str!("../fenced/counters.lua"),
+        include_str!("../fenced/refuse.lua"),
         include_str!("turn.lua"),
         include_str!("refuse_read.lua"),
         // Try the commands first. A user who lacks one of them could not remove its entry.
@@ -39,6 +40,7 @@ pub(crate) static ACQUIRE_WRITE: Script = Script::loaded(
         include_str!("held.lua"),
         include_str!("clock.lua"),
         include_str!("../fenced/counters.lua"),
+        include_str!("../fenced/refuse.lua"),
         include_str!("turn.lua"),
         include_str!("acquire_write.lua"),
     ),

@@ -80,18 +80,27 @@ pub(in crate::redis) fn many<'a>(
     script: &Script,
     calls: impl Iterator<Item = &'a Call> + Clone,
     taken: usize,
+    extras: &CallExtras,
 ) -> Cmd {
+    let acquisitions = calls.clone().take(taken);
+    let acquisition = acquisitions.clone().next();
     let tokens = calls
         .clone()
         .map(|it| it.token().map_or(&[][..], OwnerToken::as_bytes));
+    let own = acquisitions.clone().filter_map(|it| it.arguments().get(2));
+    let common = acquisition.and_then(|it| it.arguments().get(3..));
+    let others = own.chain(common.unwrap_or_default());
     let count = taken.to_string();
-    let acquisition = calls.clone().take(taken).next();
     let ttl = acquisition
         .and_then(Call::ttl)
         .map(|ttl| [count.as_bytes(), ttl]);
-    let arguments = tokens.chain(ttl.into_iter().flatten());
-    let keys = calls.map(Call::first_key);
-    script_call(script, keys, arguments, false)
+    let others = others.map(Argument::as_bytes);
+    let arguments = tokens.chain(others).chain(ttl.into_iter().flatten());
+    let marker = extras.marker.as_deref();
+    let marker = marker.filter(|_| acquisition.is_some_and(|it| it.has_marker));
+    let keys = calls.filter_map(|it| it.keys().next());
+    let keys = keys.chain(acquisitions.flat_map(|it| it.keys().skip(1)));
+    script_call(script, keys.chain(marker), arguments, false)
 }
 
 fn with_room(words: usize) -> Cmd {

@@ -20,7 +20,7 @@ use smallvec::{IntoIter, SmallVec, smallvec};
 use tokio::time::{Instant, Sleep};
 
 use crate::env::Moment;
-use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
+use crate::node::{Call, NodeError, NodeErrorKind, Value, was_not_run};
 use crate::redis::errors::{IS_REPLICA, garbled, lost};
 use crate::redis::inbox::{Inbox, QueuedCall};
 
@@ -154,9 +154,11 @@ impl CommandPipeline {
             && call.batch_script.is_some()
             && !self.extras.huge.has_any_of(call);
         let joins_releases = joins && call.is_release();
-        // All acquisitions of one call for several must have one ttl.
+        // All acquisitions of one call for several must have one script and one ttl.
+        let goes_with =
+            |other: &Call| (other.batch_script, other.ttl()) == (call.batch_script, call.ttl());
         let others = self.acquisitions.first();
-        joins &= joins_releases || others.is_none_or(|it| it.call().ttl() == call.ttl());
+        joins &= joins_releases || others.is_none_or(|it| goes_with(it.call()));
         let shares_key_with = |it: &QueuedCall| call.keys().any(|key| key == it.call().first_key());
         // Calls with a key in common keep their order, so add the gathered calls first if this call would overtake one.
         // A joined acquisition would overtake releases. A call that is not joined would overtake both.
@@ -189,7 +191,8 @@ impl CommandPipeline {
         let mut calls = std::mem::take(&mut self.acquisitions);
         calls.append(&mut self.releases);
         if let Some(script) = calls[0].call().batch_script {
-            let command = many(script, calls.iter().map(QueuedCall::call), taken);
+            let together = calls.iter().map(QueuedCall::call);
+            let command = many(script, together, taken, &self.extras);
             self.add(command, Purpose::Several(calls));
         }
     }

@@ -333,7 +333,7 @@ fn a_node_votes_once_its_marker_has_the_clients_max_ttl() {
     assert_eq!(short.settle(), Action::Vote);
     assert_eq!(short.read().max_ttl, MAX_TTL / 10);
     short.restart("run3", None);
-    short.is_held_for(ms(2_644));
+    short.is_held_for(ms(2_647));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ::redis::Arg;
 
 use super::*;
-use crate::kinds::exclusive::scripts::{MANY, RELEASE};
+use crate::kinds::exclusive::scripts::{MANY, MANY_FENCED, RELEASE};
 use crate::kinds::tests::{TTL, other, token};
 use crate::kinds::{Advice, Kind, ProtocolArgs, SCRIPTS, any_kind, plain, runs};
 use crate::model::resource::Resource;
@@ -101,8 +101,14 @@ fn calls() -> BTreeSet<String> {
         plain(&"b".into()).acquire_call(&other, TTL, 0),
         release("c"),
     ];
-    let several = shown(&many(&MANY, several.iter(), 2));
-    lines.chain([format!("several: {several}")]).collect()
+    let several = shown(&many(&MANY, several.iter(), 2, &extras));
+    let fenced = [fenced("a"), fenced("b"), release("c")];
+    let fenced = shown(&many(&MANY_FENCED, fenced.iter(), 2, &extras));
+    let several = [
+        format!("several: {several}"),
+        format!("several fenced: {fenced}"),
+    ];
+    lines.chain(several).collect()
 }
 
 #[test]
@@ -121,6 +127,16 @@ fn each_call_has_the_words_that_other_versions_send() {
 
 fn release(name: &'static str) -> Call {
     plain(&name.into()).release_call(&token(), TTL, true)
+}
+
+fn fenced(name: &'static str) -> Call {
+    let args = ProtocolArgs {
+        keys: &name.into(),
+        prefix: b"",
+        is_fenced: true,
+        advice: None,
+    };
+    Kind::Plain.protocol(&args).acquire_call(&token(), TTL, 7)
 }
 
 fn acquisition(names: &[&str]) -> Call {

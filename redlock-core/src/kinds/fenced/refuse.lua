@@ -1,0 +1,1 @@
+if refusal then return refusal end
