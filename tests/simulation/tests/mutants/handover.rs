@@ -25,6 +25,12 @@ mutants! {
     "taken-over-where-a-token-is-wanted" breaks Unfenced in Calm:
         HandedClaim::suits { self.validity.tokens.is_some() == request.fencing && self.next_tokens().is_some() == request.fencing && } => {};
 
+    "taken-over-with-the-same-number" breaks TokenUnique in Calm:
+        HandedClaim::take_over { tokens: self.next_tokens(), } => {};
+
+    "taken-over-with-a-number-beyond-the-block" breaks TokenOrder in Calm:
+        TokenBlock::next { token < self.count } => { true };
+
     "taken-over-for-a-full-ttl" breaks Validity in Faulty:
         HandedClaim::take_over { granted_at: now } => {
             granted_at: now,

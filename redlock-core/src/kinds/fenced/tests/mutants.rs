@@ -10,6 +10,12 @@ mutants! {
     "counters-that-are-ahead-idle-away" breaks TokenOrder in Misset:
         raise_counters { .saturating_add(ahead) } => {};
 
+    "block-that-one-node-of-the-majority-gives" breaks TokenUnique in Sharing:
+        TokenChoice::of { .max() } => { .min() };
+
+    "block-reaches-back-where-a-counter-was-lost" breaks TokenOrder in Forgetful:
+        TokenBlock::new { first.max(count.saturating_sub(MOST_NUMBERS)) } => { first };
+
     // Hints make the counters of all nodes equal, so these two mutants also remove the hints. That alone breaks
     // nothing.
     "token-confirmed-whoever-has-the-key" breaks TokenUnique in Wild:
