@@ -104,11 +104,7 @@ impl LockProtocol for AnyPermit {
         let name = self.client.as_ref();
         let name = name.map_or_else(|| Argument::text(""), Argument::token);
         let waits = place.was_refused.then_some(WAITS);
-        let how = if place.is_in_streak {
-            Some(STREAK)
-        } else {
-            waits
-        };
+        let standing = place.is_in_streak.then_some(STREAK).or(waits);
         Call::in_order(
             &ACQUIRE_PERMIT,
             Effect::Takes,
@@ -117,7 +113,7 @@ impl LockProtocol for AnyPermit {
         )
         .with_keys([Arc::clone(&self.queue)])
         .with([Argument::token(token), ttl, advice, name, call])
-        .with(how.map(Argument::text))
+        .with(standing.map(Argument::text))
     }
 
     fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {

@@ -14,7 +14,7 @@ pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
     ),
     acquire_permit,
 )
-.shaped("lock+ queue", "token ttl advice client call place?");
+.shaped("lock+ queue", "token ttl advice client call standing?");
 
 /// Removes a client from the queue, or moves it to the end.
 pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
@@ -185,10 +185,8 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
         && keys.iter().all(|key| store.exists(key))
         && let (Some(entry), Ok(Some(holder))) = (&entry, store.get(keys[0]))
     {
-        let (holder, queue) = (
-            Value::text(holder),
-            Queue::read(store, queue, client, false),
-        );
+        let holder = Value::text(holder);
+        let queue = Queue::read(store, queue, client, false);
         if let Some(text) = queue.renewed(entry, now) {
             queue.write(store, &text);
             return Ok(holder);

@@ -366,6 +366,20 @@ fn a_client_that_waits_on_renews_its_own_entry_only() {
     assert_eq!(site.waits("a"), FOR_OTHERS, "it lost its place");
 }
 
+/// Two nodes of a pool may be one server, which gets the attempt twice.
+#[test]
+fn an_attempt_that_was_granted_finds_its_own_token() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    site.release(1);
+    assert_eq!(site.ask_with("a", ADVICE, &[b"waits"]), Value::Int(2));
+    let own = site.store.set(PERMITS[1], b"a token", 3_600_000);
+    own.unwrap();
+    assert_eq!(site.ask_with("a", ADVICE, &[b"waits"]), held("a token"));
+}
+
 #[test]
 fn clients_that_are_refused_no_more_have_no_queue_in_the_end() {
     let mut site = Site::full();
