@@ -356,8 +356,8 @@ fn a_client_that_waits_on_renews_its_own_entry_only() {
     for name in ["a", "b"] {
         site.waits(name);
     }
-    for _ in 0..2 * 10_000 / ADVICE + 2 {
-        site.pass(ADVICE / 2);
+    for _ in 0..3 * 10_000 / ADVICE + 6 {
+        site.pass(ADVICE / 3);
         site.ask_with("b", ADVICE, &[b"waits"]);
     }
     assert_eq!(site.entries(), 2);
