@@ -135,16 +135,13 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Returns the stored text with a new entry in the place of a client that waits at `now`.
-    fn renewed(&self, entry: &QueueEntry, now: i64) -> Option<Vec<u8>> {
-        let own = self.own.as_ref().filter(|own| own.until > now);
-        let old = own?.text();
+    /// Returns the stored text with the entry `new` in place of `old`.
+    fn renewed(&self, old: &QueueEntry, new: &QueueEntry) -> Vec<u8> {
+        let old = old.text();
         let stored = self.stored.chunks(ENTRY).map(<[u8]>::to_vec);
-        Some(
-            stored
-                .flat_map(|it| if it == old { entry.text() } else { it })
-                .collect(),
-        )
+        stored
+            .flat_map(|it| if it == old { new.text() } else { it })
+            .collect()
     }
 
     fn text(&self) -> Vec<u8> {
@@ -187,8 +184,10 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
     {
         let holder = Value::text(holder);
         let queue = Queue::read(store, queue, client, false);
-        if let Some(text) = queue.renewed(entry, now) {
-            queue.write(store, &text);
+        if let Some(own) = queue.own.as_ref().filter(|own| own.until > now) {
+            if 3 * (own.until - now) < 2 * advice {
+                queue.write(store, &queue.renewed(own, entry));
+            }
             return Ok(holder);
         }
     }

@@ -366,6 +366,18 @@ fn a_client_that_waits_on_renews_its_own_entry_only() {
     assert_eq!(site.waits("a"), FOR_OTHERS, "it lost its place");
 }
 
+#[test]
+fn a_wait_is_renewed_once_a_third_of_it_is_over() {
+    let mut site = Site::full();
+    site.waits("a");
+    let first = site.store.get(QUEUE).unwrap().unwrap().to_vec();
+    for (passes, is_renewed) in [(ADVICE / 3, false), (1, true)] {
+        site.pass(passes);
+        assert_eq!(site.ask_with("a", ADVICE, &[b"waits"]), held("someone"));
+        assert_eq!(!site.store.says(QUEUE, &first), is_renewed);
+    }
+}
+
 /// Two nodes of a pool may be one server, which gets the attempt twice.
 #[test]
 fn an_attempt_that_was_granted_finds_its_own_token() {
