@@ -23,7 +23,7 @@ const LIMITS: [(&str, &str, &str, f64); 14] = [
     ("guide", "sentences", "more than 30 words", 0.8),
     ("guide", "sentences", "an idiom", 0.7),
     ("pages", "sentences", "two negatives", 2.3),
-    ("pages", "sentences", "more than 30 words", 0.9),
+    ("pages", "sentences", "more than 30 words", 0.6),
     ("pages", "sentences", "an idiom", 0.6),
 ];
 
