@@ -1,6 +1,10 @@
 //! The mutants of fencing counters, for `tests/simulation`.
 
 mutants! {
+    "a-counter-that-repeats" breaks TokenUnique in Wild:
+        raise_counters { step + before } => { 0 * step + before };
+        read_fenced { first < count } => { true };
+
     "a-clients-wrong-clock-has-its-say" breaks TokenAhead in Faulty:
         raise_counters { .min(now.saturating_add(window)) } => {};
 
