@@ -8,9 +8,9 @@ local advice, call, in_streak = ARGV[3] + 0, ARGV[5] + 0, ARGV[6] == 'streak'
 local client = ARGV[4]:sub(-16)
 local entry = advice > 0 and string.format('%s %04d %013.0f\n', client, call, now + advice)
 -- While all permits are held, a client that waits renews only its own entry, because reading all entries takes long. It
--- renews the entry once a third of the wait is over, because replicas get each write. The rest of the wait outlasts the
--- next retry delay, which is a third of the wait.
--- The script granted no other permit to this attempt, because a grant ends the client's wait.
+-- renews the entry once a third of the wait is over, because replicas get each write. The next attempt comes within the
+-- rest of the wait, which is two retry delays by default.
+-- A grant ends the client's wait, so an attempt with a permit here goes on, and finds its own token.
 if all_held and entry then
   local text, holder = redis.pcall('GET', KEYS[last]), redis.pcall('GET', KEYS[1])
   local at = type(text) == 'string' and text:find(client .. ' ', 1, true)
