@@ -369,13 +369,17 @@ fn a_client_that_waits_on_renews_its_own_entry_only() {
 #[test]
 fn a_wait_is_renewed_once_a_third_of_it_is_over() {
     let mut site = Site::full();
-    site.waits("a");
+    for name in ["b", "a"] {
+        site.waits(name);
+    }
     let first = site.store.get(QUEUE).unwrap().unwrap().to_vec();
     for (passes, is_renewed) in [(ADVICE / 3, false), (1, true)] {
         site.pass(passes);
         assert_eq!(site.ask_with("a", ADVICE, &[b"waits"]), held("someone"));
         assert_eq!(!site.store.says(QUEUE, &first), is_renewed);
     }
+    site.release(0);
+    assert_eq!(site.waits("a"), FOR_OTHERS, "the other entry is gone");
 }
 
 /// Two nodes of a pool may be one server, which gets the attempt twice.
