@@ -166,7 +166,8 @@ impl<'a> Draw<'a> {
             "window" => "1000000".into(),
             "hint" => self.micros().to_string(),
             "text" => "web-1/7 2026-11-22T03:00:00.012Z".into(),
-            "tried" | "back" | "streak" | "served" => word.into(),
+            "standing" => self.one_of("streak,waits"),
+            "tried" | "back" | "served" => word.into(),
             word if is_literal => word.into(),
             other => panic!("an argument `{other}`: say here what that may be"),
         }
