@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::raise_counters;
+use super::{PERIOD, USUAL_LIFE, raise_counters};
 use crate::env::Moment;
 use crate::node::WIRE_FORMAT;
 use crate::node::store::Store;
+use crate::quorum::fencing::COUNTER_IDLE;
 
 const COUNTER: &[&[u8]] = &[b"counter"];
 const NOW: Duration = Duration::from_secs(1_700_000_000);
@@ -24,6 +25,29 @@ fn store(found: Option<(&str, i64)>) -> Store {
 fn the_script_reads_markers_of_this_wire_format() {
     let pattern = format!("'^{WIRE_FORMAT} (%d+)'");
     assert!(include_str!("counters.lua").contains(&pattern));
+}
+
+#[test]
+fn the_script_has_the_period_and_the_usual_life() {
+    let script = include_str!("counters.lua");
+    assert!(script.contains(&format!("count % {}, ", PERIOD.as_micros())));
+    assert!(script.contains(&format!("life <= {}\n", USUAL_LIFE.as_millis())));
+}
+
+#[test]
+fn a_counter_raised_without_a_pause_lives_for_an_hour() {
+    let mut store = store(None);
+    let mut now = NOW;
+    let life = USUAL_LIFE.as_millis().to_string();
+    for step in 0..400 {
+        now += Duration::from_secs(7 * (step % 5));
+        store.begin(Moment::from_origin(now), now);
+        let hint = store.micros().to_string();
+        let numbers = [hint.as_bytes(), life.as_bytes(), b"1000000"];
+        raise_counters(&mut store, COUNTER, 2, &numbers).unwrap();
+        let left = u128::from(store.pttl(COUNTER[0]).unsigned_abs());
+        assert!(left >= COUNTER_IDLE.as_millis(), "{left} after {step}");
+    }
 }
 
 #[test]
