@@ -6,7 +6,9 @@ if first then
   local time = redis.call('TIME')
   local now = time[1] * 1000000 + time[2]
 
-  -- Raises all counters to one number. Returns it, and the highest number of a counter before.
+  -- Raises all counters to one number. Returns it, and the answer to a client that uses the numbers from the highest one
+  -- before to this one: the number before if this one is `least`, otherwise a list of both numbers. A list takes a server
+  -- longer than two commands, because Redis learns its length late. 0 and 1 have other meanings, so they come in a list.
   --   step    the number is at least this much above each counter
   --   least   the number is at least this; with a window, a client's time in µs
   --   ttl     the least time in ms for which the counters live
@@ -50,7 +52,7 @@ if first then
         end
       end
     end
-    return count, before
+    return count, count == asked and before > 1 and before or {count, before}
   end
 
   -- Refuse without a valid marker, because a node that lost its data may just have come back. The marker is the number
