@@ -15,11 +15,11 @@ if first then
   --   window  `least` is limited to this distance in µs before and after the node's own clock
   -- A counter counts as missing if its value is not a number, or too large for a double to count on. A counter ahead of
   -- the clock lives until the clock has passed it, because the next number would be lower otherwise. No life is
-  -- shortened. An acquisition keeps a counter's expiry if the usual ttl suffices and the old number and the new one
-  -- belong to one period of ten minutes. The call that made the first number of a period ensured the expiry, and ten
-  -- minutes of the ttl are for that. It spares a PTTL and half of the SET. Numbers are written out in full, which takes
-  -- as long as a command, so `least` and `ttl` are passed on as they are. Without a window, a counter that has the
-  -- number already is left alone, because a full server refuses a SET.
+  -- shortened. An acquisition keeps a counter's expiry if three things hold, which spares a PTTL and half of the SET: the
+  -- usual ttl suffices, the new number is not ahead of the clock by more than the window, and the old number belongs to
+  -- the same period of ten minutes. Ten minutes of the ttl are for that. Numbers are written out in full, which takes as
+  -- long as a command, so `least` and `ttl` are passed on as they are. Without a window, a counter that has the number
+  -- already is left alone, because a full server refuses a SET.
   function counted(step, least, ttl, window)
     local asked, life = tonumber(least), tonumber(ttl)
     local count, before, found = asked, 0, {}
@@ -34,7 +34,7 @@ if first then
     if count < before + step then count = before + step end
     local text = count == asked and least or string.format('%.0f', count)
     local period, lasts = count - count % 600000000, ttl
-    local keeps = window and life <= 4200000
+    local keeps = window and life <= 4200000 and count <= now + window
     if count > now then
       life = life + math.ceil((count - now) / 1000)
       lasts = nil

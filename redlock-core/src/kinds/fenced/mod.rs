@@ -19,11 +19,10 @@ pub(super) const COUNTERS: &[u8] = b"fence:";
 /// The bound of counters. Every counter is lower, because a double does not count reliably beyond this number.
 const TOO_LARGE: i64 = (1 << 53) - 1;
 
-/// The distance between two numbers of a counter whose acquisitions may keep its expiry.
+/// The length of a period. The acquisitions whose numbers belong to one period may keep a counter's expiry.
 const PERIOD: Duration = Duration::from_secs(600);
 
-/// The usual life of a counter, given by the acquisition that begins a period. The last one of the period has all of
-/// [`COUNTER_IDLE`] left.
+/// The usual life of a counter. At the end of a period, [`COUNTER_IDLE`] is left of what the call gave that began it.
 const USUAL_LIFE: Duration = COUNTER_IDLE.saturating_add(PERIOD);
 
 /// The keys of the fencing counters of a lock.
@@ -49,7 +48,8 @@ impl Counters {
 
     /// Returns the last arguments of an extension that raises the counters to at least `count`.
     pub(crate) fn extension_args(count: u64, ttl: Duration) -> [Argument; 2] {
-        let life = USUAL_LIFE.max(ttl.saturating_mul(2));
+        let life = COUNTER_IDLE.max(ttl.saturating_mul(2));
+        let life = life.saturating_add(PERIOD);
         [Argument::text(count), Argument::millis(life)]
     }
 
@@ -86,11 +86,11 @@ pub(super) fn raise_counters(
     }
     let (now, mut count) = (store.micros(), parse_integer(numbers[0])?);
     let has_window = numbers.len() > 2;
+    let mut latest = i64::MIN;
     if let Some(window) = numbers.get(2) {
         let window = parse_integer(window)?;
-        count = count
-            .max(now.saturating_sub(window))
-            .min(now.saturating_add(window));
+        latest = now.saturating_add(window);
+        count = count.max(now.saturating_sub(window)).min(latest);
     }
     let found: Vec<_> = counters.iter().map(|key| number_of(store, key)).collect();
     let before = found.iter().copied().max().unwrap_or(0);
@@ -98,7 +98,7 @@ pub(super) fn raise_counters(
     let ahead = count.saturating_sub(now).max(0);
     let ahead = ahead / 1000 + i64::from(ahead % 1000 > 0);
     let life = parse_integer(numbers[1])?;
-    let keeps = has_window && u128::from(life.unsigned_abs()) <= USUAL_LIFE.as_millis();
+    let keeps = u128::from(life.unsigned_abs()) <= USUAL_LIFE.as_millis() && count <= latest;
     let life = life.saturating_add(ahead);
     let text = count.to_string();
     for (key, stands) in counters.iter().zip(found) {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{PERIOD, USUAL_LIFE, raise_counters};
+use super::{Counters, PERIOD, USUAL_LIFE, raise_counters};
 use crate::env::Moment;
 use crate::node::WIRE_FORMAT;
 use crate::node::store::Store;
-use crate::quorum::fencing::COUNTER_IDLE;
+use crate::quorum::fencing::{COUNTER_IDLE, HINT_WINDOW};
 
 const COUNTER: &[&[u8]] = &[b"counter"];
 const NOW: Duration = Duration::from_secs(1_700_000_000);
@@ -31,22 +31,54 @@ fn the_script_reads_markers_of_this_wire_format() {
 fn the_script_has_the_period_and_the_usual_life() {
     let script = include_str!("counters.lua");
     assert!(script.contains(&format!("count % {}, ", PERIOD.as_micros())));
-    assert!(script.contains(&format!("life <= {}\n", USUAL_LIFE.as_millis())));
+    assert!(script.contains(&format!(
+        "life <= {} and count <= now + window\n",
+        USUAL_LIFE.as_millis()
+    )));
+}
+
+/// Raises the counter as an acquisition does, at these times of the node's monotonic and wall clocks.
+fn raise(store: &mut Store, clocks: [Duration; 2], hint: Duration, ttl: Duration) -> i64 {
+    let [monotonic, wall] = clocks;
+    store.begin(Moment::from_origin(monotonic), wall);
+    let hint = u64::try_from(hint.as_micros()).unwrap();
+    let numbers = Counters::acquisition_args(hint, ttl);
+    let numbers = numbers.each_ref().map(|it| it.as_bytes());
+    raise_counters(store, COUNTER, 2, &numbers).unwrap().count
 }
 
 #[test]
 fn a_counter_raised_without_a_pause_lives_for_an_hour() {
-    let mut store = store(None);
-    let mut now = NOW;
-    let life = USUAL_LIFE.as_millis().to_string();
-    for step in 0..400 {
-        now += Duration::from_secs(7 * (step % 5));
-        store.begin(Moment::from_origin(now), now);
-        let hint = store.micros().to_string();
-        let numbers = [hint.as_bytes(), life.as_bytes(), b"1000000"];
-        raise_counters(&mut store, COUNTER, 2, &numbers).unwrap();
-        let left = u128::from(store.pttl(COUNTER[0]).unsigned_abs());
-        assert!(left >= COUNTER_IDLE.as_millis(), "{left} after {step}");
+    let minutes = |it: u64| Duration::from_secs(60 * it);
+    for (ttl, life) in [(1, 60), (35, 70), (90, 180)].map(|it| (minutes(it.0), minutes(it.1))) {
+        for hint_ahead in [-5, 0, 5] {
+            let (mut store, mut now) = (store(None), NOW);
+            for step in 0..400 {
+                now += Duration::from_secs(7 * (step % 5));
+                let hint = now.as_secs().saturating_add_signed(hint_ahead);
+                raise(&mut store, [now; 2], Duration::from_secs(hint), ttl);
+                let left = u128::from(store.pttl(COUNTER[0]).unsigned_abs());
+                let least = (life - HINT_WINDOW).as_millis();
+                assert!(
+                    left >= least,
+                    "{left} of {least} after {step}, {hint_ahead}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_counter_ahead_of_a_clock_that_was_set_back_stays() {
+    let (mut store, ttl) = (store(None), Duration::from_secs(60));
+    let set_back = COUNTER_IDLE * 3;
+    let mut last = raise(&mut store, [NOW; 2], NOW, ttl);
+    for step in 1..60 {
+        let monotonic = NOW + Duration::from_secs(300 * step);
+        let wall = monotonic - set_back;
+        let count = raise(&mut store, [monotonic, wall], wall, ttl);
+        assert!(count > last, "{count} after {last} at {step}");
+        last = count;
     }
 }
 
