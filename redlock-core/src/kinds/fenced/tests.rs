@@ -55,8 +55,10 @@ fn a_counter_raised_without_a_pause_lives_for_an_hour() {
             let (mut store, mut now) = (store(None), NOW);
             for step in 0..400 {
                 now += Duration::from_secs(7 * (step % 5));
-                let hint = now.as_secs().saturating_add_signed(hint_ahead);
-                raise(&mut store, [now; 2], Duration::from_secs(hint), ttl);
+                let hint = Duration::from_secs(now.as_secs().saturating_add_signed(hint_ahead));
+                // Another caller of the lock has a short ttl.
+                raise(&mut store, [now; 2], hint, minutes(1));
+                raise(&mut store, [now; 2], hint, ttl);
                 let left = u128::from(store.pttl(COUNTER[0]).unsigned_abs());
                 let least = (life - HINT_WINDOW).as_millis();
                 assert!(
