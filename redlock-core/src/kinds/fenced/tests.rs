@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{Counters, PERIOD, USUAL_LIFE, raise_counters};
 use crate::env::Moment;
-use crate::node::WIRE_FORMAT;
 use crate::node::store::Store;
+use crate::node::{Argument, WIRE_FORMAT};
 use crate::quorum::fencing::COUNTER_IDLE;
 
 const COUNTER: &[&[u8]] = &[b"counter"];
@@ -43,7 +43,7 @@ fn raise(store: &mut Store, clocks: [Duration; 2], hint: Duration, ttl: Duration
     store.begin(Moment::from_origin(monotonic), wall);
     let hint = u64::try_from(hint.as_micros()).unwrap();
     let numbers = Counters::acquisition_args(hint, ttl);
-    let numbers = numbers.each_ref().map(|it| it.as_bytes());
+    let numbers = numbers.each_ref().map(Argument::as_bytes);
     raise_counters(store, COUNTER, 2, &numbers).unwrap().count
 }
 
