@@ -11,9 +11,6 @@ mutants! {
     "counters-that-are-ahead-idle-away" breaks TokenOrder in Misset:
         raise_counters { .saturating_add(ahead) } => {};
 
-    "counters-that-are-ahead-keep-their-expiry" breaks TokenOrder in Misset:
-        raise_counters { && count <= latest } => { && has_window };
-
     "block-that-one-node-of-the-majority-gives" breaks TokenUnique in Sharing:
         TokenChoice::of { .max() } => { .min() };
 
