@@ -28,6 +28,21 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) addresses: Vec<(SocketAddr, Option<String>)>,
 }
 
+impl Connected {
+    /// Returns what the server hides or lacks, with what is left without it; empty if that is nothing.
+    pub(in crate::redis) fn hidden(&self, trusts_aof: bool) -> String {
+        let mut hidden = self.greeting.facts.hidden(trusts_aof);
+        if self.watches.are_impossible() {
+            let separator = if hidden.is_empty() { "" } else { "; " };
+            hidden.extend([
+                separator,
+                "RESP3: a waiting caller notices a release when it asks again",
+            ]);
+        }
+        hidden
+    }
+}
+
 /// Asks `server` the `questions`, and returns its answers. Uses the connection in `kept`, or stores a new one there.
 ///
 /// Dropping the future closes the connection, and so does an error.

@@ -76,6 +76,11 @@ impl Watches {
         }
     }
 
+    /// True if the server sends no messages about keys.
+    pub(super) fn are_impossible(&self) -> bool {
+        self.is_impossible
+    }
+
     /// Handles the messages of the server. Returns an error if the connection is closed.
     pub(super) fn take_messages(
         &mut self,
