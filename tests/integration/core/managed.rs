@@ -22,7 +22,10 @@ const NO_RUN_ID: Answer = (
     "return (string.gsub(redis.call('INFO'), 'run_id:[^\\n]*\\n', ''))",
 );
 
-const SERVICES: [(&str, &[Answer]); 7] = [
+/// A refusal without a code, as proxies make it up.
+const UNSUPPORTED: &str = "return {err = 'unsupported command'}";
+
+const SERVICES: [(&str, &[Answer]); 8] = [
     (
         "ElastiCache Serverless",
         &[
@@ -61,6 +64,14 @@ const SERVICES: [(&str, &[Answer]); 7] = [
             ("CLIENT", UNKNOWN),
             ("INFO", UNKNOWN),
             ("CONFIG", UNKNOWN),
+        ],
+    ),
+    (
+        "a proxy with words of its own",
+        &[
+            ("HELLO", UNSUPPORTED),
+            ("CLIENT", UNSUPPORTED),
+            ("INFO", UNSUPPORTED),
         ],
     ),
 ];

@@ -7,7 +7,7 @@ use ::redis::{AsyncConnectionConfig, ErrorKind, Pipeline, ProtocolVersion, Redis
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::io_thread::IoThread;
-use crate::node::{NodeError, Value};
+use crate::node::{NodeError, Value, was_not_run};
 use crate::redis::address::Server;
 use crate::redis::errors::not_connected;
 
@@ -160,7 +160,10 @@ async fn send_questions(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Val
 /// True if the server lacks RESP3 or `HELLO`. A proxy may lack `HELLO`, and an operator may have renamed it.
 fn knows_no_resp3(error: &RedisError) -> bool {
     let is_unknown = |text: &str| text.contains("unknown command") || text.contains("support");
-    error.code() == Some("NOPROTO")
-        || error.kind() == ErrorKind::RESP3NotSupported
-        || error.code() == Some("ERR") && error.detail().is_some_and(is_unknown)
+    match error.code() {
+        Some("ERR") => error.detail().is_some_and(is_unknown),
+        // A proxy words its refusal in its own way, without a code.
+        Some(code) => code == "NOPROTO" || !was_not_run(code.as_bytes()),
+        None => error.kind() == ErrorKind::RESP3NotSupported,
+    }
 }
