@@ -94,7 +94,7 @@ impl<'a> Actor<'a> {
         let heartbeat_at = now + options.heartbeat;
         pipe.ring_by(heartbeat_at);
         let mut heartbeat = Pipeline::new();
-        if greeting.facts.run_id().is_some() {
+        if greeting.facts.has_info() {
             ask_for_facts(&mut heartbeat, options.trust_aof);
         } else {
             heartbeat.cmd("TIME");
