@@ -160,7 +160,7 @@ impl<'a> Draw<'a> {
             "ttl" => self.one_of("30000,3600000"),
             "taken" => self.one_of("0,1,2,3"),
             "count" => self.count.to_string(),
-            "life" => self.one_of("3600000,7200000"),
+            "life" => self.one_of("4200000,7200000"),
             "advice" => self.one_of("0,600000,600000"),
             "call" => self.one_of("100,2000"),
             "window" => "1000000".into(),

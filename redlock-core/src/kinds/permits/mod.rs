@@ -187,7 +187,7 @@ impl LockProtocol for AnyPermit {
 }
 
 /// Reads the script's reply: the taken key's index, from 1; -1 if others go first; or the refusal of a plain lock.
-fn read_permit(value: Value) -> Option<Vote> {
+fn read_permit(value: Value, _call: &Call) -> Option<Vote> {
     match value {
         Value::Int(-1) => Some(Vote::Held(Holding::advice(Obstacle::EarlierClients, None))),
         Value::Int(place @ 1..) => {
