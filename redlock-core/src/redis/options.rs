@@ -44,6 +44,11 @@ options! {
         /// ignored for an address that [fails over](crate::redis::RedisAddress::fails_over).
         trust_aof: bool = false;
 
+        /// Sets the number of replicas that must acknowledge a write before its vote counts. Default: 0. They have a
+        /// fifth of [`suspect_after`](Self::suspect_after) for that. If fewer acknowledge, the node abstains until
+        /// enough do.
+        replicas: u32 = 0;
+
         /// Sets the observer that receives the duration of each answer.
         answers: Option<Arc<dyn ObserveAnswers>> = None, from Arc<dyn ObserveAnswers>;
     }

@@ -139,11 +139,13 @@ impl<'a> Actor<'a> {
             self.end_suspicion();
             self.handle_answer(purpose, value)?;
         }
-        if self.waits_for_callers() {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
+        if !self.pipe.awaits_replicas() {
+            if self.waits_for_callers() {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            self.send_submitted();
         }
-        self.send_submitted();
         if self.batch.has_ended && self.pipe.is_empty() {
             return Poll::Ready(Ok(()));
         }

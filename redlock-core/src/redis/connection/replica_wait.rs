@@ -1,0 +1,105 @@
+//! Makes votes depend on replicas: a vote counts only once enough replicas have acknowledged its write.
+//!
+//! `WAIT` counts the replicas that have all writes of its own connection. So it ends the write of each call that takes
+//! or keeps a lock, on the same connection. Its limit is below `suspect_after` and below a client's node timeout. If
+//! too few replicas acknowledge, the connection ends: its calls are lost, and the node abstains at once. The driver
+//! connects again, and a new connection begins with a write and a `WAIT`, so the node votes again only with its
+//! replicas.
+
+use std::time::Duration;
+
+use ::redis::{Cmd, Pipeline, cmd};
+
+use crate::model::brief::Brief;
+use crate::node::{Effect, NodeError, NodeErrorKind, Value};
+use crate::redis::errors::garbled;
+use crate::redis::options::RedisOptions;
+
+use super::pipeline::Purpose;
+
+/// Writes a key that nothing reads, for a millisecond. A master of a Cluster has only some slots, so the script tries
+/// names until one is in a slot of the server.
+const WRITE: &str = "\
+    local answer \
+    for number = 1, 16384 do \
+      answer = redis.pcall('SET', ARGV[1] .. 'redlock:replicas:' .. number, '', 'PX', '1') \
+      if not answer.err then break end \
+    end \
+    return answer";
+
+/// The wait of one node for its replicas.
+pub(in crate::redis) struct ReplicaWait {
+    wanted: u32,
+    within: Duration,
+    key_prefix: Box<[u8]>,
+}
+
+impl ReplicaWait {
+    /// Returns the wait that `options` ask for, or `None` without replicas.
+    pub(in crate::redis) fn new(options: &RedisOptions) -> Option<Self> {
+        let peers = options.checked_set.as_deref();
+        (options.replicas > 0).then(|| Self {
+            wanted: options.replicas,
+            // The caller gives up after a quarter of `suspect_after`.
+            within: (options.suspect_after / 5).max(Duration::from_millis(1)),
+            key_prefix: peers.map_or_else(Box::default, |it| it.key_prefix.clone()),
+        })
+    }
+
+    /// Returns the commands that end a write with these `purposes`. A granted acquisition has written. An extension or
+    /// a record may have written nothing, and some servers count only what the connection wrote, so a write comes first.
+    pub(super) fn commands(&self, purposes: &[Purpose]) -> Vec<Cmd> {
+        let effects = || {
+            let calls = purposes.iter().flat_map(Purpose::calls);
+            calls.map(|queued| queued.call().effect)
+        };
+        if effects().any(|effect| effect == Effect::Keeps) {
+            vec![self.write(), self.wait()]
+        } else if effects().any(|effect| effect == Effect::Takes) {
+            vec![self.wait()]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Returns the questions for a new connection: a write, and the wait for its replicas.
+    pub(super) fn questions(&self) -> Pipeline {
+        let mut questions = Pipeline::new();
+        questions.add_command(self.write());
+        questions.add_command(self.wait());
+        questions
+    }
+
+    /// Fails unless enough replicas have acknowledged, by the `answers` to the commands.
+    pub(super) fn judge(&self, answers: &[Value]) -> Result<(), NodeError> {
+        let errors = answers.iter().filter_map(|answer| match answer {
+            Value::Error(text) => Some(NodeError::server(text)),
+            _ => None,
+        });
+        if let Some(error) = errors.into_iter().next() {
+            return Err(error);
+        }
+        let Some(Value::Int(count)) = answers.last() else {
+            return Err(garbled());
+        };
+        if *count >= i64::from(self.wanted) {
+            return Ok(());
+        }
+        let (wanted, within) = (self.wanted, Brief(self.within));
+        let detail = format!("{count} of {wanted} replicas acknowledged a write within {within}");
+        Err(NodeError::sent(NodeErrorKind::TimedOut, detail))
+    }
+
+    fn write(&self) -> Cmd {
+        let mut write = cmd("EVAL");
+        write.arg(WRITE).arg(0).arg(&*self.key_prefix);
+        write
+    }
+
+    fn wait(&self) -> Cmd {
+        let within = u64::try_from(self.within.as_millis()).unwrap_or(u64::MAX);
+        let mut wait = cmd("WAIT");
+        wait.arg(self.wanted).arg(within);
+        wait
+    }
+}
