@@ -1,0 +1,102 @@
+//! What a node grants while its replicas acknowledge, and what it refuses otherwise.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use redlock_tests::{RedisNode, wait_until};
+
+use super::{Pair, acknowledged_by};
+use crate::core::fixture::{
+    client, connect_with, lock_once, once, patient, reason, until_abstaining, until_voting,
+};
+
+/// No lock of this ttl ends during a test.
+const LONG: Duration = Duration::from_secs(300);
+
+#[tokio::test]
+async fn a_frozen_replica_ends_the_votes_of_its_master_until_it_thaws() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
+    lock_once(&set).await;
+    pair.replica.freeze();
+    client().acquire(&set, &once("r")).await.unwrap_err();
+    let reason = until_abstaining(&set[0], "0 of 1 replicas acknowledged").await;
+    // The next connection finds the same, although the replica still counts as connected.
+    let next = until_abstaining(&set[0], "the server has 1 connected").await;
+    assert!(next.starts_with("0 of 1 replicas"), "{reason}; {next}");
+    pair.replica.thaw();
+    until_voting(&set[0], true).await;
+    wait_until("the release", || pair.master.get("r"), Option::is_none).await;
+    lock_once(&set).await;
+}
+
+#[tokio::test]
+async fn an_extension_that_no_replica_has_leaves_the_deadline() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
+    let lease = client().acquire(&set, &once("r").ttl(LONG)).await.unwrap();
+    assert!(pair.replica.get("r").is_some(), "it had to acknowledge");
+    pair.replica.freeze();
+    lease.extend(LONG * 2).await.unwrap_err();
+    assert!(lease.validity() <= LONG, "{:?}", lease.validity());
+    pair.replica.thaw();
+    until_voting(&set[0], true).await;
+    lease.extend(LONG * 2).await.unwrap();
+    assert!(lease.validity() > LONG, "{:?}", lease.validity());
+    // The key has more time than this extension asks for, so the extension itself writes nothing.
+    let before = pair.master.calls("wait");
+    lease.extend(LONG).await.unwrap();
+    assert_eq!(pair.master.calls("wait"), before + 1);
+}
+
+#[tokio::test]
+async fn a_server_without_its_replicas_abstains_and_names_their_number() {
+    let node = RedisNode::start().await;
+    let set = connect_with([node.url()], &acknowledged_by(2)).await;
+    let reason = reason(&set[0]).expect("it has no replicas").to_string();
+    assert!(reason.starts_with("0 of 2 replicas"), "{reason}");
+    assert!(reason.ends_with("the server has 0 connected"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_wait_is_told_the_rule_to_add() {
+    let node = RedisNode::start().await;
+    node.command(["ACL", "SETUSER", "me", "on", ">pw", "~*", "+@all", "-wait"]);
+    let url = format!("redis://me:pw@{}", node.addr());
+    let set = connect_with([url], &acknowledged_by(1)).await;
+    let reason = reason(&set[0]).expect("it may not wait").to_string();
+    assert!(
+        reason.ends_with("run there: ACL SETUSER me +wait"),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
+async fn callers_that_come_during_a_wait_share_the_next_one() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
+    pair.proxy.delay(Duration::from_millis(20));
+    let before = pair.master.calls("wait");
+    let client = client();
+    let leases = join_all((0..40).map(async |number| {
+        // Later callers come while earlier ones wait.
+        for _ in 0..number {
+            tokio::task::yield_now().await;
+        }
+        client.acquire(&set, &once(format!("r{number}"))).await
+    }));
+    assert!(leases.await.iter().all(Result::is_ok));
+    let waits = pair.master.calls("wait") - before;
+    assert!(waits <= 10, "{waits} waits for 40 locks");
+}
+
+#[tokio::test]
+async fn a_node_that_needs_no_replica_never_waits_for_one() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &patient()).await;
+    pair.replica.freeze();
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    lease.extend(LONG).await.unwrap();
+    lease.release().await;
+    assert_eq!(pair.master.calls("wait"), 0);
+}
