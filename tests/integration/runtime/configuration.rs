@@ -50,6 +50,12 @@ async fn a_pool_in_memory_has_no_file_that_could_be_trusted() {
 }
 
 #[tokio::test]
+async fn a_pool_in_memory_has_no_replicas_to_wait_for() {
+    let text = refusal(Config::new().pool("a", "memory://a").replicas("a", 1)).await;
+    assert!(text.contains("the pool `a` has `replicas`"), "{text}");
+}
+
+#[tokio::test]
 async fn every_mistake_is_reported_at_once_and_without_secrets() {
     let config = Config::new()
         .pool("a", "http://user:s3cret@host")
