@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use redlock_tests::{RedisNode, wait_until};
+use redlock_core::lease::Released;
+use redlock_core::redis::RedisAddress;
+use redlock_tests::{RedisCluster, RedisNode, eventually, wait_until};
 
 use super::{Pair, acknowledged_by};
 use crate::core::fixture::{
-    client, connect_with, lock_once, once, patient, reason, until_abstaining, until_voting,
+    SOON, client, connect_to, connect_with, lock_once, once, patient, reason, until_abstaining,
+    until_voting,
 };
 
 /// No lock of this ttl ends during a test.
@@ -43,10 +46,44 @@ async fn an_extension_that_no_replica_has_leaves_the_deadline() {
     until_voting(&set[0], true).await;
     lease.extend(LONG * 2).await.unwrap();
     assert!(lease.validity() > LONG, "{:?}", lease.validity());
-    // The key has more time than this extension asks for, so the extension itself writes nothing.
-    let before = pair.master.calls("wait");
-    lease.extend(LONG).await.unwrap();
-    assert_eq!(pair.master.calls("wait"), before + 1);
+}
+
+#[tokio::test]
+async fn an_extension_that_writes_nothing_needs_its_replica_too() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
+    let lease = client().acquire(&set, &once("r").ttl(LONG)).await.unwrap();
+    pair.replica.freeze();
+    // The key has more time than this extension asks for.
+    lease.extend(LONG / 2).await.unwrap_err();
+    pair.replica.thaw();
+    until_voting(&set[0], true).await;
+}
+
+#[tokio::test]
+async fn each_master_of_a_cluster_waits_for_its_own_replica() {
+    let cluster = RedisCluster::start(1).await;
+    let address = RedisAddress::parse(&cluster.url()).expect("a URL");
+    let set = connect_to([(address, acknowledged_by(1))]).await;
+    until_voting(&set[0], true).await;
+    let names = [0, 1, 2].map(|master| cluster.name_at(master, "r"));
+    for name in &names {
+        let lease = client().acquire(&set, &once(&**name)).await.unwrap();
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    let replica = &cluster.servers()[3];
+    replica.freeze();
+    let error = client().acquire(&set, &once(&*names[0])).await.unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("0 of 1 replicas"), "{error}");
+    let lease = client().acquire(&set, &once(&*names[1])).await.unwrap();
+    lease.release().await;
+    replica.thaw();
+    eventually("the master to vote again", SOON, async || {
+        let lease = client().acquire(&set, &once(&*names[0])).await;
+        lease.map(drop).map_err(|error| error.to_string())
+    })
+    .await;
 }
 
 #[tokio::test]

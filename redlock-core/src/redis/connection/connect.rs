@@ -95,8 +95,8 @@ async fn connect_at(
 }
 
 impl Connected {
-    /// Writes on the new connection, and fails unless enough replicas acknowledge that. Does nothing on a replica,
-    /// which the driver refuses for its role.
+    /// Writes on the new connection, and returns an error if too few replicas acknowledge. A replica is asked for
+    /// nothing, because the driver refuses it for its role.
     pub(in crate::redis) async fn await_replicas(
         &mut self,
         replicas: &ReplicaWait,

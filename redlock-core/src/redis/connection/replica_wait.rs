@@ -1,4 +1,4 @@
-//! Makes votes depend on replicas: a vote counts only once enough replicas have acknowledged its write.
+//! Makes a vote count only once enough replicas have acknowledged its write.
 //!
 //! `WAIT` counts the replicas that have all writes of its own connection. So it ends the write of each call that takes
 //! or keeps a lock, on the same connection. Its limit is below `suspect_after` and below a client's node timeout. If
@@ -17,7 +17,7 @@ use crate::redis::options::RedisOptions;
 
 use super::pipeline::Purpose;
 
-/// Writes a key that nothing reads, for a millisecond. A master of a Cluster has only some slots, so the script tries
+/// Writes a key for a millisecond. Nothing reads it. A master of a Cluster has only some slots, so the script tries
 /// names until one is in a slot of the server.
 const WRITE: &str = "\
     local answer \
@@ -35,7 +35,7 @@ pub(in crate::redis) struct ReplicaWait {
 }
 
 impl ReplicaWait {
-    /// Returns the wait that `options` ask for, or `None` without replicas.
+    /// Returns the wait that `options` ask for, if they ask for replicas.
     pub(in crate::redis) fn new(options: &RedisOptions) -> Option<Self> {
         let peers = options.checked_set.as_deref();
         (options.replicas > 0).then(|| Self {
@@ -70,7 +70,7 @@ impl ReplicaWait {
         questions
     }
 
-    /// Fails unless enough replicas have acknowledged, by the `answers` to the commands.
+    /// Returns an error if too few replicas have acknowledged, by the `answers` to the commands.
     pub(super) fn judge(&self, answers: &[Value]) -> Result<(), NodeError> {
         let errors = answers.iter().filter_map(|answer| match answer {
             Value::Error(text) => Some(NodeError::server(text)),
