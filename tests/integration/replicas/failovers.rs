@@ -132,7 +132,7 @@ fn failovers(usual: usize) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_acknowledged_lock_gets_a_second_holder_behind_a_failover() {
+async fn no_acknowledged_lock_gets_a_second_holder_after_failover() {
     for lag in [0, 5, 50].map(Duration::from_millis) {
         let figures = by_hand(lag, 1, failovers(2)).await;
         print(
@@ -145,7 +145,7 @@ async fn no_acknowledged_lock_gets_a_second_holder_behind_a_failover() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unacknowledged_lock_gets_a_second_holder_behind_a_failover() {
+async fn an_unacknowledged_lock_gets_a_second_holder_after_failover() {
     for lag in [0, 5, 50].map(Duration::from_millis) {
         let figures = by_hand(lag, 0, failovers(2)).await;
         print(

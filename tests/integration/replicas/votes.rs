@@ -1,4 +1,4 @@
-//! What a node grants while its replicas acknowledge, and what it refuses otherwise.
+//! Grants of a node whose replicas acknowledge, and refusals of one whose replicas fail.
 
 use std::time::Duration;
 
@@ -31,6 +31,18 @@ async fn a_frozen_replica_ends_the_votes_of_its_master_until_it_thaws() {
     until_voting(&set[0], true).await;
     wait_until("the release", || pair.master.get("r"), Option::is_none).await;
     lock_once(&set).await;
+}
+
+#[tokio::test]
+async fn an_idle_node_notices_that_its_replica_is_frozen() {
+    let pair = Pair::start().await;
+    let options = acknowledged_by(1).heartbeat(Duration::from_millis(50));
+    let set = connect_with([pair.master.url()], &options).await;
+    until_voting(&set[0], true).await;
+    pair.replica.freeze();
+    until_abstaining(&set[0], "0 of 1 replicas acknowledged").await;
+    pair.replica.thaw();
+    until_voting(&set[0], true).await;
 }
 
 #[tokio::test]
@@ -87,7 +99,7 @@ async fn each_master_of_a_cluster_waits_for_its_own_replica() {
 }
 
 #[tokio::test]
-async fn a_server_without_its_replicas_abstains_and_names_their_number() {
+async fn a_server_without_replicas_abstains_and_names_their_number() {
     let node = RedisNode::start().await;
     let set = connect_with([node.url()], &acknowledged_by(2)).await;
     let reason = reason(&set[0]).expect("it has no replicas").to_string();

@@ -343,7 +343,7 @@ impl<'a> Actor<'a> {
             }
             if self.heartbeat_at <= now {
                 self.heartbeat_at = now + pipe.inbox.options.heartbeat;
-                pipe.send_commands(self.heartbeat.clone(), Purpose::Heartbeat);
+                pipe.send_heartbeat(self.heartbeat.clone());
             }
             self.watches.ask_due(&mut self.pipe);
             let dues = [

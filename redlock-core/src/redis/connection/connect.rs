@@ -109,7 +109,11 @@ impl Connected {
         let present = facts
             .get("connected_slaves")
             .unwrap_or("an unknown number of");
-        let answers = send_questions(&mut self.opened, &replicas.questions()).await?;
+        let mut questions = Pipeline::new();
+        for command in replicas.probe() {
+            questions.add_command(command);
+        }
+        let answers = send_questions(&mut self.opened, &questions).await?;
         replicas
             .judge(&answers)
             .map_err(|error| match error.kind() {

@@ -144,6 +144,16 @@ impl CommandPipeline {
         self.launch_all(commands, smallvec![purpose], 0);
     }
 
+    /// Sends the commands of a heartbeat in one write, and a wait for replicas, so that an idle node notices them too.
+    pub(super) fn send_heartbeat(&mut self, mut commands: Pipeline) {
+        let asked = commands.len();
+        for command in self.replica_wait.iter().flat_map(ReplicaWait::probe) {
+            commands.add_command(command);
+        }
+        let waits = commands.len() - asked;
+        self.launch_all(commands, smallvec![Purpose::Heartbeat], waits);
+    }
+
     /// Adds a command to the next write. Commands share a write, because each write costs the crate time.
     pub(super) fn add(&mut self, command: Cmd, purpose: Purpose) {
         self.commands.push(command);

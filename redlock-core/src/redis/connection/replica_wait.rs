@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use ::redis::{Cmd, Pipeline, cmd};
+use ::redis::{Cmd, cmd};
 
 use crate::model::brief::Brief;
 use crate::node::{Effect, NodeError, NodeErrorKind, Value};
@@ -54,7 +54,7 @@ impl ReplicaWait {
             calls.map(|queued| queued.call().effect)
         };
         if effects().any(|effect| effect == Effect::Keeps) {
-            vec![self.write(), self.wait()]
+            self.probe().into()
         } else if effects().any(|effect| effect == Effect::Takes) {
             vec![self.wait()]
         } else {
@@ -62,12 +62,9 @@ impl ReplicaWait {
         }
     }
 
-    /// Returns the questions for a new connection: a write, and the wait for its replicas.
-    pub(super) fn questions(&self) -> Pipeline {
-        let mut questions = Pipeline::new();
-        questions.add_command(self.write());
-        questions.add_command(self.wait());
-        questions
+    /// Returns a write and the wait for it. They begin a connection, and end each heartbeat.
+    pub(super) fn probe(&self) -> [Cmd; 2] {
+        [self.write(), self.wait()]
     }
 
     /// Returns an error if too few replicas have acknowledged, by the `answers` to the commands.
