@@ -52,6 +52,9 @@ async fn confirm(balance: i64, left: i64) -> io::Result<()> {
 }
 
 /// Accounts, each with the highest fencing token that it has seen.
+///
+/// The calls block, which this program can afford, because it has nothing else to do. A service moves the token and the
+/// call into `tokio::task::spawn_blocking`.
 struct Store(Connection);
 
 impl Store {

@@ -17,7 +17,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// Sends what is due. Returns `None` if another process does it now, or has done it in this hour.
 ///
 /// The nodes remember a run that returned `Ok`. After an error or a crash, the next process that asks runs the job
-/// again. So a process that starts catches up, and a deployment causes no second run.
+/// again. So a process that starts catches up, and a deployment causes no second run. A run that stops early, as at
+/// `expiring()`, must return an error, because `Ok` would count as a whole run.
 #[redlock(
     resource = "invoices",
     ttl = "30s",

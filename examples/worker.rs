@@ -33,7 +33,9 @@ async fn import(feed: &str, progress: &Path) -> Result<u64, ImportError> {
     for batch in begin..BATCHES {
         tokio::select! {
             biased;
-            // The lock is about to end. The next holder goes on from here.
+            // The lock is about to end, or the process shuts down. The next holder goes on from here. A job with
+            // `once_per` returns an `Err`, because `Ok` counts as a whole run. A job that ends within the grace period
+            // of a shutdown leaves this arm out.
             () = lease.expiring() => return Ok(batch - begin),
             () = load(batch) => {}
         }

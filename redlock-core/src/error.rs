@@ -363,7 +363,7 @@ impl fmt::Display for Unavailable {
             write!(f, "; {}", GaveUp(self.attempts, self.waited))?;
         }
         if self.gave_up_early {
-            f.write_str(", before its `wait` was over: no majority answered two retries in a row")?;
+            f.write_str(", before its `wait` was over: no majority answered this process's last two retries")?;
         }
         Ok(())
     }

@@ -195,7 +195,7 @@ impl<L> LockBuilder<L> {
     /// the name.
     ///
     /// The holder notices later: see the guide's page
-    /// [looking](crate::guide::tasks::looking#a-lock-that-has-to-go).
+    /// [looking](crate::guide::tasks::looking#force-a-release).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -64,7 +64,7 @@ fn writer_at_the_counter_has_a_readers_token() {
             writer,
             ..TWO
         },
-        9,
+        13,
     );
     assert!(found.violation.contains("both have token"), "{found}");
 }

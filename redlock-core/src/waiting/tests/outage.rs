@@ -38,7 +38,8 @@ fn a_caller_and_its_line_end_after_retries_if_nobody_answers() {
         let error = unavailable(error);
         let text = error.to_string();
         assert!(text.contains("; a: cut off; b: cut off"), "{text}");
-        let why = ", before its `wait` was over: no majority answered two retries in a row";
+        let why =
+            ", before its `wait` was over: no majority answered this process's last two retries";
         assert!(text.ends_with(why), "{text}");
         assert!(error.attempts <= 3, "{text}");
     }

@@ -2,7 +2,8 @@
 
 mutants! {
     "a-counter-that-repeats" breaks TokenUnique in Wild:
-        raise_counters { step + before } => { 0 * before };
+        raise_counters { step + before } => { 0 * step + before };
+        read_fenced { first < count } => { true };
 
     "a-clients-wrong-clock-has-its-say" breaks TokenAhead in Faulty:
         raise_counters { .min(now.saturating_add(window)) } => {};
