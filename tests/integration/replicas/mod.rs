@@ -5,17 +5,32 @@ mod votes;
 
 use std::time::Duration;
 
+use redlock_core::Request;
 use redlock_core::redis::RedisOptions;
+use redlock_core::request::RetryLimit;
 use redlock_tests::{NodeOptions, Proxy, RedisNode, wait_until};
 
-use crate::core::fixture::patient;
+use crate::core::fixture::{SOON, patient};
 
-/// Returns options whose votes need an acknowledgement by `replicas` replicas, within a second.
-fn acknowledged_by(replicas: u32) -> RedisOptions {
-    patient()
-        .suspect_after(Duration::from_secs(5))
-        .replicas(replicas)
+/// Returns options whose votes need an acknowledgement by `replicas` replicas, however long that takes.
+pub(crate) fn acknowledged_by(replicas: u32) -> RedisOptions {
+    patient().replicas(replicas).replica_timeout(SOON)
 }
+
+/// Returns options whose votes need an acknowledgement by a replica soon. On a busy machine it may be late at times.
+fn hastily_acknowledged() -> RedisOptions {
+    acknowledged_by(1).replica_timeout(Duration::from_millis(200))
+}
+
+/// Returns a request for a lock that no slow replica ends, and that is tried until the node votes.
+fn patiently(name: &str) -> Request {
+    Request::new(name)
+        .ttl(LONG)
+        .retry_limit(RetryLimit::Wait(SOON))
+}
+
+/// No lock of this ttl ends during a test.
+const LONG: Duration = Duration::from_secs(300);
 
 /// A master and its only replica, which follows the master through a proxy.
 struct Pair {

@@ -5,22 +5,89 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use redlock_core::lease::Released;
 use redlock_core::redis::RedisAddress;
-use redlock_tests::{RedisCluster, RedisNode, eventually, wait_until};
+use redlock_core::{Lease, NodeSet};
+use redlock_tests::{RedisCluster, RedisNode, drop_after, eventually, wait_until};
 
-use super::{Pair, acknowledged_by};
+use super::{LONG, Pair, acknowledged_by, hastily_acknowledged, patiently};
+use crate::core::contention::each_kind;
 use crate::core::fixture::{
-    SOON, client, connect_to, connect_with, lock_once, once, patient, reason, until_abstaining,
-    until_voting,
+    SOON, client, connect_to, connect_with, once, patient, reason, settle, stand_in_line,
+    until_abstaining, until_voting,
 };
 
-/// No lock of this ttl ends during a test.
-const LONG: Duration = Duration::from_secs(300);
+/// Returns everything that a server has of locks: each key, its value, and the moment of its end.
+fn contents(node: &RedisNode) -> Vec<String> {
+    let of_wait = b"redlock:replicas:";
+    let keys = node.keys().into_iter();
+    keys.filter(|key| !key.starts_with(of_wait))
+        .map(|key| {
+            let words = |command: &str| node.command([command.as_bytes(), &key]);
+            let (value, end) = (words("DUMP"), words("PEXPIRETIME"));
+            format!("{}: {value:?} until {end:?}", String::from_utf8_lossy(&key))
+        })
+        .collect()
+}
+
+/// Extends the lease. Tries again while the node abstains.
+async fn extend(lease: &Lease, ttl: Duration) {
+    eventually("an extension", SOON, async || {
+        let extended = lease.extend(ttl).await;
+        extended.map_err(|error| error.to_string())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_grant_is_on_the_replica_once_the_caller_has_it() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
+    until_voting(&set[0], true).await;
+    pair.proxy.delay(Duration::from_millis(5));
+    let is_on_both = |when: &str| {
+        let replicated = contents(&pair.replica);
+        assert!(!replicated.is_empty());
+        assert_eq!(replicated, contents(&pair.master), "{when}");
+    };
+    for request in each_kind() {
+        let what = format!("{request:?}");
+        let request = request.ttl(LONG);
+        let mut lease = client().acquire(&set, &request).await.unwrap();
+        is_on_both(&what);
+        lease.extend(LONG * 2).await.unwrap();
+        is_on_both(&format!("an extension of {what}"));
+        let once_per = request.clone().kind(Default::default()).once_per(LONG);
+        if request.kind == once_per.kind {
+            lease.release().await;
+            lease = client().acquire(&set, &once_per).await.unwrap();
+            lease.remember_run();
+            lease.release().await;
+            is_on_both(&format!("a run of {what}"));
+        }
+        pair.master.flushall();
+    }
+    // Joined calls, of which the fenced ones take blocks of numbers.
+    let names: Vec<_> = (0..20).map(|number| format!("together:{number}")).collect();
+    for fenced in [false, true] {
+        let client = client();
+        let requests: Vec<_> = names
+            .iter()
+            .map(|name| patiently(name).fencing(fenced))
+            .collect();
+        let acquiring = requests.iter().map(|it| client.acquire(&set, it));
+        let leases = join_all(acquiring).await;
+        is_on_both("locks together");
+        leases
+            .into_iter()
+            .for_each(|lease| drop(lease.expect("a lease")));
+        settle(&set).await;
+    }
+}
 
 #[tokio::test]
 async fn a_frozen_replica_ends_the_votes_of_its_master_until_it_thaws() {
     let pair = Pair::start().await;
-    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
-    lock_once(&set).await;
+    let set = connect_with([pair.master.url()], &hastily_acknowledged()).await;
+    until_voting(&set[0], true).await;
     pair.replica.freeze();
     client().acquire(&set, &once("r")).await.unwrap_err();
     let reason = until_abstaining(&set[0], "0 of 1 replicas acknowledged").await;
@@ -30,13 +97,14 @@ async fn a_frozen_replica_ends_the_votes_of_its_master_until_it_thaws() {
     pair.replica.thaw();
     until_voting(&set[0], true).await;
     wait_until("the release", || pair.master.get("r"), Option::is_none).await;
-    lock_once(&set).await;
+    let lease = client().acquire(&set, &patiently("r")).await.unwrap();
+    lease.release().await;
 }
 
 #[tokio::test]
 async fn an_idle_node_notices_that_its_replica_is_frozen() {
     let pair = Pair::start().await;
-    let options = acknowledged_by(1).heartbeat(Duration::from_millis(50));
+    let options = hastily_acknowledged().heartbeat(Duration::from_millis(50));
     let set = connect_with([pair.master.url()], &options).await;
     until_voting(&set[0], true).await;
     pair.replica.freeze();
@@ -48,63 +116,159 @@ async fn an_idle_node_notices_that_its_replica_is_frozen() {
 #[tokio::test]
 async fn an_extension_that_no_replica_has_leaves_the_deadline() {
     let pair = Pair::start().await;
-    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
-    let lease = client().acquire(&set, &once("r").ttl(LONG)).await.unwrap();
-    assert!(pair.replica.get("r").is_some(), "it had to acknowledge");
-    pair.replica.freeze();
-    lease.extend(LONG * 2).await.unwrap_err();
-    assert!(lease.validity() <= LONG, "{:?}", lease.validity());
-    pair.replica.thaw();
-    until_voting(&set[0], true).await;
-    lease.extend(LONG * 2).await.unwrap();
-    assert!(lease.validity() > LONG, "{:?}", lease.validity());
+    let set = connect_with([pair.master.url()], &hastily_acknowledged()).await;
+    for fenced in [false, true] {
+        let request = patiently("r").fencing(fenced);
+        let lease = client().acquire(&set, &request).await.unwrap();
+        pair.replica.freeze();
+        lease.extend(LONG * 2).await.unwrap_err();
+        assert!(lease.validity() <= LONG, "{:?}", lease.validity());
+        pair.replica.thaw();
+        extend(&lease, LONG * 2).await;
+        assert!(lease.validity() > LONG, "{:?}", lease.validity());
+        lease.release().await;
+    }
 }
 
 #[tokio::test]
 async fn an_extension_that_writes_nothing_needs_its_replica_too() {
     let pair = Pair::start().await;
-    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
-    let lease = client().acquire(&set, &once("r").ttl(LONG)).await.unwrap();
+    let set = connect_with([pair.master.url()], &hastily_acknowledged()).await;
+    let lease = client().acquire(&set, &patiently("r")).await.unwrap();
     pair.replica.freeze();
     // The key has more time than this extension asks for.
     lease.extend(LONG / 2).await.unwrap_err();
     pair.replica.thaw();
+    extend(&lease, LONG / 2).await;
+}
+
+#[tokio::test]
+async fn a_run_that_no_replica_has_may_be_repeated_after_failover() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &hastily_acknowledged()).await;
+    let job = patiently("job").once_per(LONG);
+    let mut lease = client().acquire(&set, &job).await.unwrap();
+    pair.proxy.hold_to_client();
+    lease.remember_run();
+    let released = lease.release().await;
+    assert_eq!(released, Released::Unconfirmed, "it follows the record");
+    pair.fail_over();
+    let successor = connect_with([pair.replica.url()], &patient()).await;
+    // The replica has the lock still, and no record.
+    let job = once("job").once_per(LONG);
+    let refused = client().acquire(&successor, &job).await.unwrap_err();
+    let refused = refused.to_string();
+    assert!(refused.contains("held by"), "{refused}");
+}
+
+/// Submits an acquisition that waits for a replica, and returns once its master has the key.
+async fn acquire_without_replica(
+    pair: &Pair,
+    set: &NodeSet,
+    name: &str,
+) -> crate::core::fixture::Acquiring {
+    pair.proxy.hold_to_client();
+    let acquiring = stand_in_line(&client(), set, &once(name));
+    wait_until("the key", || pair.master.get(name), Option::is_some).await;
+    acquiring
+}
+
+#[tokio::test]
+async fn a_master_that_is_replaced_during_a_wait_grants_nothing() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
     until_voting(&set[0], true).await;
+    let acquiring = acquire_without_replica(&pair, &set, "r").await;
+    // The server answers the wait with an error.
+    pair.master.command(["REPLICAOF", "127.0.0.1", "1"]);
+    let error = acquiring.await.unwrap_err().to_string();
+    assert!(error.contains("UNBLOCKED"), "{error}");
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_during_a_wait_grants_nothing() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
+    until_voting(&set[0], true).await;
+    let acquiring = acquire_without_replica(&pair, &set, "r").await;
+    pair.master.command(["CLIENT", "KILL", "TYPE", "normal"]);
+    acquiring.await.unwrap_err();
+    pair.proxy.restore().await;
+    until_voting(&set[0], true).await;
+    wait_until("the release", || pair.master.get("r"), Option::is_none).await;
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_during_a_wait_is_released_after_it() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
+    until_voting(&set[0], true).await;
+    let acquiring = acquire_without_replica(&pair, &set, "r").await;
+    assert!(drop_after(1, acquiring).await.is_none(), "it has to wait");
+    pair.proxy.restore().await;
+    settle(&set).await;
+    assert_eq!(pair.master.get("r"), None);
+}
+
+#[tokio::test]
+async fn callers_that_come_during_a_wait_share_the_next_one() {
+    let pair = Pair::start().await;
+    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
+    let held = client().acquire(&set, &once("held").ttl(LONG)).await;
+    let (held, ended) = (held.unwrap(), client().acquire(&set, &once("ended")).await);
+    let before = pair.master.calls("wait");
+    let first = acquire_without_replica(&pair, &set, "first").await;
+    let (client, mut others) = (client(), Vec::new());
+    for number in 0..40 {
+        let request = once(format!("r{number}"));
+        others.push(stand_in_line(&client, &set, &request));
+        // The node could send the call now.
+        tokio::task::yield_now().await;
+    }
+    drop(ended);
+    let (first, others, extended, ()) = tokio::join!(
+        first,
+        join_all(others),
+        held.extend(LONG * 2),
+        pair.proxy.restore()
+    );
+    first.unwrap();
+    extended.unwrap();
+    assert!(others.iter().all(Result::is_ok));
+    let waits = pair.master.calls("wait") - before;
+    assert_eq!(waits, 2, "for 41 locks, an extension and a release");
 }
 
 #[tokio::test]
 async fn each_master_of_a_cluster_waits_for_its_own_replica() {
     let cluster = RedisCluster::start(1).await;
     let address = RedisAddress::parse(&cluster.url()).expect("a URL");
-    let set = connect_to([(address, acknowledged_by(1))]).await;
-    until_voting(&set[0], true).await;
+    let set = connect_to([(address, hastily_acknowledged())]).await;
     let names = [0, 1, 2].map(|master| cluster.name_at(master, "r"));
     for name in &names {
-        let lease = client().acquire(&set, &once(&**name)).await.unwrap();
-        assert_eq!(lease.release().await, Released::Confirmed);
+        let lease = client().acquire(&set, &patiently(name)).await.unwrap();
+        lease.release().await;
     }
     let replica = &cluster.servers()[3];
     replica.freeze();
     let error = client().acquire(&set, &once(&*names[0])).await.unwrap_err();
     let error = error.to_string();
     assert!(error.contains("0 of 1 replicas"), "{error}");
-    let lease = client().acquire(&set, &once(&*names[1])).await.unwrap();
+    let lease = client().acquire(&set, &patiently(&names[1])).await.unwrap();
     lease.release().await;
     replica.thaw();
-    eventually("the master to vote again", SOON, async || {
-        let lease = client().acquire(&set, &once(&*names[0])).await;
-        lease.map(drop).map_err(|error| error.to_string())
-    })
-    .await;
+    client().acquire(&set, &patiently(&names[0])).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_server_without_replicas_abstains_and_names_their_number() {
     let node = RedisNode::start().await;
-    let set = connect_with([node.url()], &acknowledged_by(2)).await;
+    let options = hastily_acknowledged().replicas(2);
+    let set = connect_with([node.url()], &options).await;
     let reason = reason(&set[0]).expect("it has no replicas").to_string();
     assert!(reason.starts_with("0 of 2 replicas"), "{reason}");
-    assert!(reason.ends_with("the server has 0 connected"), "{reason}");
+    let fix = "the server has 0 connected: add replicas, or lower `replicas`";
+    assert!(reason.ends_with(fix), "{reason}");
 }
 
 #[tokio::test]
@@ -118,25 +282,6 @@ async fn a_user_who_may_not_wait_is_told_the_rule_to_add() {
         reason.ends_with("run there: ACL SETUSER me +wait"),
         "{reason}"
     );
-}
-
-#[tokio::test]
-async fn callers_that_come_during_a_wait_share_the_next_one() {
-    let pair = Pair::start().await;
-    let set = connect_with([pair.master.url()], &acknowledged_by(1)).await;
-    pair.proxy.delay(Duration::from_millis(20));
-    let before = pair.master.calls("wait");
-    let client = client();
-    let leases = join_all((0..40).map(async |number| {
-        // Later callers come while earlier ones wait.
-        for _ in 0..number {
-            tokio::task::yield_now().await;
-        }
-        client.acquire(&set, &once(format!("r{number}"))).await
-    }));
-    assert!(leases.await.iter().all(Result::is_ok));
-    let waits = pair.master.calls("wait") - before;
-    assert!(waits <= 10, "{waits} waits for 40 locks");
 }
 
 #[tokio::test]

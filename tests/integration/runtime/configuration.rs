@@ -239,6 +239,19 @@ async fn a_server_that_evicts_keys_is_refused_with_its_pool() {
 }
 
 #[tokio::test]
+async fn a_start_with_too_few_replicas_says_what_to_do() {
+    let node = RedisNode::start().await;
+    let config = Config::new().pool("a", node.url()).replicas("a", 1);
+    // A service has to start while a replica is down.
+    let redlock = Redlock::start(config.connect_timeout(SOON)).await.unwrap();
+    let refused = registry(&redlock).scope(lock("r").acquire()).await;
+    let text = refused.unwrap_err().to_string();
+    let fix = "0 of 1 replicas acknowledged a write within 40 ms; the server has 0 connected: add replicas, or lower \
+               `replicas`";
+    assert!(text.contains(fix), "{text}");
+}
+
+#[tokio::test]
 async fn a_start_in_a_database_that_no_server_has_is_refused() {
     let node = RedisNode::start().await;
     let config = Config::new().pool("a", format!("{}/16", node.url()));

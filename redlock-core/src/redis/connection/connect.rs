@@ -10,7 +10,7 @@ use crate::io_thread::IoThread;
 use crate::model::resource::Shown;
 use crate::node::{NodeError, NodeErrorKind, Value};
 use crate::redis::address::Server;
-use crate::redis::errors::{not_connected, rejected};
+use crate::redis::errors::not_connected;
 
 use super::command::{unconnected, value};
 use super::handshake::{Greeting, handshake, read_greeting};
@@ -114,21 +114,19 @@ impl Connected {
             questions.add_command(command);
         }
         let answers = send_questions(&mut self.opened, &questions).await?;
-        replicas
-            .judge(&answers)
-            .map_err(|error| match error.kind() {
-                NodeErrorKind::TimedOut => {
-                    not_connected(format!("{error}; the server has {present} connected"))
-                }
-                NodeErrorKind::Denied => {
-                    let user = Shown(user.as_bytes());
-                    let detail = format!(
-                        "`replicas` needs WAIT: {error}; run there: ACL SETUSER {user} +wait"
-                    );
-                    NodeError::unsent(NodeErrorKind::Denied, detail)
-                }
-                _ => rejected(error),
-            })
+        let judged = replicas.judge(&answers);
+        judged.map_err(|error| match error.kind() {
+            NodeErrorKind::TimedOut => not_connected(format!(
+                "{error}; the server has {present} connected: add replicas, or lower `replicas`"
+            )),
+            NodeErrorKind::Denied => {
+                let user = Shown(user.as_bytes());
+                let detail =
+                    format!("`replicas` needs WAIT: {error}; run there: ACL SETUSER {user} +wait");
+                NodeError::unsent(NodeErrorKind::Denied, detail)
+            }
+            _ => not_connected(format!("`replicas` needs a write and WAIT: {error}")),
+        })
     }
 }
 

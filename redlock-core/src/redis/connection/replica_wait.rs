@@ -4,7 +4,7 @@
 //! or keeps a lock, on the same connection. Its limit is below `suspect_after` and below a client's node timeout. If
 //! too few replicas acknowledge, the connection ends: its calls are lost, and the node abstains at once. The driver
 //! connects again, and a new connection begins with a write and a `WAIT`, so the node votes again only with its
-//! replicas.
+//! replicas. `INFO` cannot tell that, because it calls a frozen replica online for a minute.
 
 use std::time::Duration;
 
@@ -18,11 +18,13 @@ use crate::redis::options::RedisOptions;
 use super::pipeline::Purpose;
 
 /// Writes a key for a millisecond. Nothing reads it. A master of a Cluster has only some slots, so the script tries
-/// names until one is in a slot of the server.
+/// names until one is in a slot of the server. The `DEL` comes first, because a full server accepts a `SET` after it.
 const WRITE: &str = "\
     local answer \
     for number = 1, 16384 do \
-      answer = redis.pcall('SET', ARGV[1] .. 'redlock:replicas:' .. number, '', 'PX', '1') \
+      local key = ARGV[1] .. 'redlock:replicas:' .. number \
+      redis.pcall('DEL', key) \
+      answer = redis.pcall('SET', key, '', 'PX', '1') \
       if not answer.err then break end \
     end \
     return answer";
@@ -40,8 +42,10 @@ impl ReplicaWait {
         let peers = options.checked_set.as_deref();
         (options.replicas > 0).then(|| Self {
             wanted: options.replicas,
-            // The caller gives up after a quarter of `suspect_after`.
-            within: (options.suspect_after / 5).max(Duration::from_millis(1)),
+            // `WAIT` takes 0 ms for no limit.
+            within: (options.replica_timeout)
+                .min(options.suspect_after / 2)
+                .max(Duration::from_millis(1)),
             key_prefix: peers.map_or_else(Box::default, |it| it.key_prefix.clone()),
         })
     }
@@ -98,5 +102,26 @@ impl ReplicaWait {
         let mut wait = cmd("WAIT");
         wait.arg(self.wanted).arg(within);
         wait
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_before_the_caller_gives_up_and_the_node_is_suspect() {
+        let options = || RedisOptions::default().replicas(1);
+        let ms = Duration::from_millis;
+        for (options, within) in [
+            (options(), 40),
+            (options().for_node_timeout(ms(20)), 16),
+            (options().for_node_timeout(ms(500)), 400),
+            (options().suspect_after(ms(60)), 30),
+            (options().suspect_after(ms(1)), 1),
+        ] {
+            let wait = ReplicaWait::new(&options).expect("it asks for a replica");
+            assert_eq!(wait.within, ms(within), "{options:?}");
+        }
     }
 }
