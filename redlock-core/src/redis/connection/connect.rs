@@ -106,9 +106,13 @@ impl Connected {
         if facts.is_replica() {
             return Ok(());
         }
-        let present = facts
-            .get("connected_slaves")
-            .unwrap_or("an unknown number of");
+        let present = facts.get("connected_slaves").unwrap_or("an unknown number");
+        let are_too_few = present.parse().is_ok_and(|it: u32| it < replicas.wanted);
+        let fix = if are_too_few {
+            ": add replicas, or lower `replicas`"
+        } else {
+            ""
+        };
         let mut questions = Pipeline::new();
         for command in replicas.probe() {
             questions.add_command(command);
@@ -116,9 +120,9 @@ impl Connected {
         let answers = send_questions(&mut self.opened, &questions).await?;
         let judged = replicas.judge(&answers);
         judged.map_err(|error| match error.kind() {
-            NodeErrorKind::TimedOut => not_connected(format!(
-                "{error}; the server has {present} connected: add replicas, or lower `replicas`"
-            )),
+            NodeErrorKind::TimedOut => {
+                not_connected(format!("{error}; the server has {present} connected{fix}"))
+            }
             NodeErrorKind::Denied => {
                 let user = Shown(user.as_bytes());
                 let detail =

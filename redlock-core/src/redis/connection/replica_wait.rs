@@ -31,7 +31,7 @@ const WRITE: &str = "\
 
 /// The wait of one node for its replicas.
 pub(in crate::redis) struct ReplicaWait {
-    wanted: u32,
+    pub(super) wanted: u32,
     within: Duration,
     key_prefix: Box<[u8]>,
 }
