@@ -161,7 +161,9 @@ pub(crate) fn waiter_error(
             })
         }
         NoTurn::Refused(refusal) => {
-            let elapsed = now.saturating_since(refusal.window.started);
+            // The caller may have waited in line for much longer than the nodes had to answer.
+            let window = refusal.window;
+            let elapsed = now.saturating_since(window.started).min(window.timeout);
             error_by_votes(&refusal, None, elapsed, budget)
         }
         NoTurn::Full(standing) => AcquireError::Contended(Contended {

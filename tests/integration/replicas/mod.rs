@@ -5,12 +5,11 @@ mod votes;
 
 use std::time::Duration;
 
-use redlock_core::Request;
 use redlock_core::redis::RedisOptions;
-use redlock_core::request::RetryLimit;
-use redlock_tests::{NodeOptions, Proxy, RedisNode, wait_until};
+use redlock_core::{Lease, NodeSet, Request};
+use redlock_tests::{NodeOptions, Proxy, RedisNode, eventually, wait_until};
 
-use crate::core::fixture::{SOON, patient};
+use crate::core::fixture::{SOON, client, patient};
 
 /// Returns options whose votes need an acknowledgement by `replicas` replicas, however long that takes.
 pub(crate) fn acknowledged_by(replicas: u32) -> RedisOptions {
@@ -22,11 +21,13 @@ fn hastily_acknowledged() -> RedisOptions {
     acknowledged_by(1).replica_timeout(Duration::from_millis(200))
 }
 
-/// Returns a request for a lock that no slow replica ends, and that is tried until the node votes.
-fn patiently(name: &str) -> Request {
-    Request::new(name)
-        .ttl(LONG)
-        .retry_limit(RetryLimit::Wait(SOON))
+/// Acquires a lock. Tries again while the node abstains.
+async fn acquire(set: &NodeSet, request: &Request) -> Lease {
+    eventually("a lock", SOON, async || {
+        let lease = client().acquire(set, request).await;
+        lease.map_err(|error| error.to_string())
+    })
+    .await
 }
 
 /// No lock of this ttl ends during a test.

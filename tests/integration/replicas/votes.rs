@@ -8,7 +8,7 @@ use redlock_core::redis::RedisAddress;
 use redlock_core::{Lease, NodeSet};
 use redlock_tests::{RedisCluster, RedisNode, drop_after, eventually, wait_until};
 
-use super::{LONG, Pair, acknowledged_by, hastily_acknowledged, patiently};
+use super::{LONG, Pair, acknowledged_by, acquire, hastily_acknowledged};
 use crate::core::contention::each_kind;
 use crate::core::fixture::{
     SOON, client, connect_to, connect_with, once, patient, reason, settle, stand_in_line,
@@ -57,8 +57,8 @@ async fn each_grant_is_on_the_replica_once_the_caller_has_it() {
         lease.release().await;
         pair.master.flushall();
     }
-    let job = patiently("job").once_per(LONG);
-    let mut lease = client().acquire(&set, &job).await.unwrap();
+    let job = once("job").ttl(LONG).once_per(LONG);
+    let mut lease = acquire(&set, &job).await;
     lease.remember_run();
     lease.release().await;
     is_on_both("the record of a run");
@@ -89,7 +89,7 @@ async fn a_frozen_replica_ends_the_votes_of_its_master_until_it_thaws() {
     pair.replica.thaw();
     until_voting(&set[0], true).await;
     wait_until("the release", || pair.master.get("r"), Option::is_none).await;
-    let lease = client().acquire(&set, &patiently("r")).await.unwrap();
+    let lease = acquire(&set, &once("r").ttl(LONG)).await;
     lease.release().await;
 }
 
@@ -110,8 +110,8 @@ async fn an_extension_that_no_replica_has_leaves_the_deadline() {
     let pair = Pair::start().await;
     let set = connect_with([pair.master.url()], &hastily_acknowledged()).await;
     for fenced in [false, true] {
-        let request = patiently("r").fencing(fenced);
-        let lease = client().acquire(&set, &request).await.unwrap();
+        let request = once("r").ttl(LONG).fencing(fenced);
+        let lease = acquire(&set, &request).await;
         pair.replica.freeze();
         lease.extend(LONG * 2).await.unwrap_err();
         assert!(lease.validity() <= LONG, "{:?}", lease.validity());
@@ -126,7 +126,7 @@ async fn an_extension_that_no_replica_has_leaves_the_deadline() {
 async fn an_extension_that_writes_nothing_needs_its_replica_too() {
     let pair = Pair::start().await;
     let set = connect_with([pair.master.url()], &hastily_acknowledged()).await;
-    let lease = client().acquire(&set, &patiently("r")).await.unwrap();
+    let lease = acquire(&set, &once("r").ttl(LONG)).await;
     pair.replica.freeze();
     // The key has more time than this extension asks for.
     lease.extend(LONG / 2).await.unwrap_err();
@@ -138,8 +138,8 @@ async fn an_extension_that_writes_nothing_needs_its_replica_too() {
 async fn a_run_that_no_replica_has_may_be_repeated_after_failover() {
     let pair = Pair::start().await;
     let set = connect_with([pair.master.url()], &hastily_acknowledged()).await;
-    let job = patiently("job").once_per(LONG);
-    let mut lease = client().acquire(&set, &job).await.unwrap();
+    let job = once("job").ttl(LONG).once_per(LONG);
+    let mut lease = acquire(&set, &job).await;
     pair.proxy.hold_to_client();
     lease.remember_run();
     let released = lease.release().await;
@@ -238,7 +238,7 @@ async fn each_master_of_a_cluster_waits_for_its_own_replica() {
     let set = connect_to([(address, hastily_acknowledged())]).await;
     let names = [0, 1, 2].map(|master| cluster.name_at(master, "r"));
     for name in &names {
-        let lease = client().acquire(&set, &patiently(name)).await.unwrap();
+        let lease = acquire(&set, &once(&*name).ttl(LONG)).await;
         lease.release().await;
     }
     let replica = &cluster.servers()[3];
@@ -246,10 +246,10 @@ async fn each_master_of_a_cluster_waits_for_its_own_replica() {
     let error = client().acquire(&set, &once(&*names[0])).await.unwrap_err();
     let error = error.to_string();
     assert!(error.contains("0 of 1 replicas"), "{error}");
-    let lease = client().acquire(&set, &patiently(&names[1])).await.unwrap();
+    let lease = acquire(&set, &once(&*names[1]).ttl(LONG)).await;
     lease.release().await;
     replica.thaw();
-    client().acquire(&set, &patiently(&names[0])).await.unwrap();
+    acquire(&set, &once(&*names[0]).ttl(LONG)).await;
 }
 
 #[tokio::test]
