@@ -238,7 +238,7 @@ async fn each_master_of_a_cluster_waits_for_its_own_replica() {
     let set = connect_to([(address, hastily_acknowledged())]).await;
     let names = [0, 1, 2].map(|master| cluster.name_at(master, "r"));
     for name in &names {
-        let lease = acquire(&set, &once(&*name).ttl(LONG)).await;
+        let lease = acquire(&set, &once(&**name).ttl(LONG)).await;
         lease.release().await;
     }
     let replica = &cluster.servers()[3];
