@@ -429,10 +429,10 @@ impl Drop for Actor<'_> {
 }
 
 /// True if `reply` is a valid reply to `call` in a call for several. An invalid reply is never a grant. A fenced
-/// acquisition, which checks the marker, is granted by the numbers of its counter.
+/// acquisition, which checks the marker, is granted by the numbers of its counter, and never by 1.
 fn is_valid_reply(reply: &Value, call: &Call) -> bool {
     match reply {
-        Value::Int(number) => call.is_release() || *number == 1 && !call.has_marker,
+        Value::Int(number) => call.is_release() || (*number > 1) == call.has_marker && *number > 0,
         Value::List(_) => call.has_marker,
         Value::Text(_) | Value::Error(_) => !call.is_release(),
         Value::Nil => false,
