@@ -275,7 +275,8 @@ impl Watches {
     }
 }
 
-/// Returns why the server refuses to send messages, if `answers` to `CLIENT TRACKING` and `CLIENT CACHING` say so.
+/// Returns the server's reason, if it refuses to send messages. `answers` begins with those to `CLIENT TRACKING` and
+/// `CLIENT CACHING`.
 ///
 /// A busy server refuses the question for a while only. The first error decides, because a busy Valkey runs the second
 /// command, which fails without the first. All other errors are refusals, because each proxy has words of its own.
