@@ -32,7 +32,7 @@ pub(crate) fn url(port: impl std::fmt::Display) -> String {
 /// Turns this process into a server that ends with its parent, even if the parent is killed.
 pub(crate) fn become_server(arguments: &[String]) -> Result<()> {
     let program = std::env::var("REDIS_SERVER").unwrap_or_else(|_| "redis-server".to_owned());
-    let mut server = std::process::Command::new(&program);
+    let mut server = std::process::Command::new(program);
     server.args(arguments);
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
@@ -40,7 +40,7 @@ pub(crate) fn become_server(arguments: &[String]) -> Result<()> {
     let error = std::os::unix::process::CommandExt::exec(&mut server);
     #[cfg(not(unix))]
     let error = "this example starts servers as a Unix does";
-    Err(format!("`{program}`: {error}; install Redis, or set REDIS_SERVER to its path").into())
+    Err(error.into())
 }
 
 /// Dropping it kills the server.
@@ -64,7 +64,7 @@ impl Server {
                 return Ok(server);
             }
         }
-        Err("`redis-server` does not start".into())
+        Err("`redis-server` does not start; install Redis, or set REDIS_SERVER to its path".into())
     }
 
     async fn launch(port: u16, home: PathBuf) -> Result<Self> {
@@ -77,6 +77,8 @@ impl Server {
             .kill_on_drop(true)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            // Without the program, each server of each scene would print the same error.
+            .stderr(Stdio::null())
             .spawn()?;
         let mut log = BufReader::new(child.stdout.take().ok_or("stdout is piped")?).lines();
         // It says so itself, because another process at its port would accept connections too.
@@ -94,8 +96,7 @@ impl Server {
     }
 
     fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
-        let client = redis::Client::open(url(self.port))?;
-        Ok(command.query(&mut client.get_connection()?)?)
+        Ok(command.query(&mut redis::Client::open(url(self.port))?.get_connection()?)?)
     }
 
     fn replicate(&self, host: &str, port: impl std::fmt::Display) -> Result<()> {

@@ -101,7 +101,7 @@ impl fmt::Display for LeaseEnd {
             Self::NotRenewed(error) => return write!(f, "not renewed: {}", Blamed(error)),
             Self::MaxHold(held) => return write!(f, "`max_hold` of {} is over", Brief(*held)),
             Self::StoodStill => {
-                "its renewal was due and did not run before the end: this process or its host stood still, or was too busy"
+                return write!(f, "its renewal was due and did not run before the end: {STOOD_STILL}");
             }
             Self::Taken(Some(owner)) => {
                 return write!(f, "taken by {owner}: its keys were gone on too many nodes");
@@ -115,6 +115,12 @@ impl fmt::Display for LeaseEnd {
         })
     }
 }
+
+/// The usual delay of timers.
+const TIMER_DELAY: Duration = Duration::from_millis(10);
+
+/// The reason why this process missed a moment at which something was due.
+const STOOD_STILL: &str = "this process or its host stood still, or was too busy";
 
 /// Writes the nodes that were at fault: `b: no answer in 50 ms; c: …`.
 struct Blamed<'a>(&'a Unavailable);
@@ -274,6 +280,9 @@ pub enum NodeOutcome {
     Absent,
     /// The node gave no answer within this time.
     NoAnswer(Duration),
+    /// The node gave no answer within this time. But this process did not run when the time was up, so the node may not
+    /// be at fault.
+    StoodStill(Duration),
     /// The other nodes' answers decided the round before this node's time was up. The node is not at fault.
     NotAwaited,
     /// The node granted an extension, but its vote does not count yet. Its key came late or was restored, so another
@@ -285,7 +294,8 @@ pub enum NodeOutcome {
 
 impl NodeReport {
     /// Reports the nodes without a grant, from a round that took `elapsed`. A grant counts only if its seat is in
-    /// `counted`. A missing answer is blamed on its node only if the node had the whole `timeout`.
+    /// `counted`. A missing answer is blamed on its node only if the node had the whole `timeout`, and this process
+    /// noticed the end of the timeout in time.
     pub(crate) fn of_round<'a>(
         names: impl Iterator<Item = &'a str>,
         answers: Vec<Option<Vote>>,
@@ -293,6 +303,9 @@ impl NodeReport {
         elapsed: Duration,
         timeout: Duration,
     ) -> Vec<Self> {
+        // The timeout is zero if the caller's time was over when the attempt began.
+        let late = elapsed.saturating_sub(timeout);
+        let stood_still = timeout.is_zero() || late >= timeout.max(TIMER_DELAY);
         names
             .zip(answers)
             .enumerate()
@@ -304,6 +317,7 @@ impl NodeReport {
                     Some(Vote::Absent) => NodeOutcome::Absent,
                     Some(Vote::Failed(error)) => NodeOutcome::Failed(error),
                     None if elapsed < timeout => NodeOutcome::NotAwaited,
+                    None if stood_still => NodeOutcome::StoodStill(elapsed),
                     None => NodeOutcome::NoAnswer(elapsed),
                 };
                 Some(Self {
@@ -322,6 +336,9 @@ impl fmt::Display for NodeReport {
             NodeOutcome::Held => f.write_str("held by another client"),
             NodeOutcome::Absent => f.write_str("the key is gone"),
             NodeOutcome::NoAnswer(elapsed) => write!(f, "no answer in {}", Brief(*elapsed)),
+            NodeOutcome::StoodStill(elapsed) => {
+                write!(f, "no answer in {}: {STOOD_STILL}", Brief(*elapsed))
+            }
             NodeOutcome::NotAwaited => f.write_str("not waited for"),
             NodeOutcome::NotCounted => f.write_str(
                 "granted, but does not count yet: its key came late or was put back; it counts once a \

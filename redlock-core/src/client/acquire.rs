@@ -36,7 +36,7 @@ pub(super) async fn acquire(
 ) -> Result<Lease, AcquireError> {
     let mut acquirer = Acquirer::new(parts, nodes, request)?;
     // Compete for the lock only if the job has not run yet in the request's period.
-    acquirer.check_run(acquirer.budget.end).await?;
+    acquirer.check_run(acquirer.budget.last_attempt).await?;
     let lease = acquirer.compete().await?;
     // Check again under the lock. This check finds the record of a holder that ran the job since, because the record
     // went before the holder's release on each connection. The caller's limit does not bound the check: a caller that

@@ -49,7 +49,7 @@ pub(super) async fn force_release(
     };
     let answers = answers.into_iter().map(|it| it.map(confirmed)).collect();
     let (names, timeout) = (nodes.iter().map(|node| node.name()), context.node_timeout);
-    let unconfirmed = NodeReport::of_round(names, answers, u64::MAX, waited.max(timeout), timeout);
+    let unconfirmed = NodeReport::of_round(names, answers, u64::MAX, timeout, timeout);
     if nodes.len() - unconfirmed.len() < majority(nodes.len()) {
         let error = Unavailable::in_one_attempt(nodes.len(), unconfirmed, waited);
         return Err(AcquireError::Unavailable(error));
@@ -61,7 +61,7 @@ pub(super) async fn force_release(
     })
 }
 
-/// Shows the outcome, as `taken from web-7/3121, web-8/1; c: no answer in 103 ms`.
+/// Shows the outcome, as `taken from web-7/3121, web-8/1; c: no answer in 50 ms`.
 impl fmt::Display for ForceReleased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let owners = self.taken_from.iter().map(Option::as_deref);

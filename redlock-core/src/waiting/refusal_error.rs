@@ -161,7 +161,10 @@ pub(crate) fn waiter_error(
             })
         }
         NoTurn::Refused(refusal) => {
-            let elapsed = now.saturating_since(refusal.window.started);
+            // The caller may have waited in line for much longer than the nodes had to answer.
+            let elapsed = now
+                .saturating_since(refusal.window.started)
+                .min(refusal.window.timeout);
             error_by_votes(&refusal, None, elapsed, budget)
         }
         NoTurn::Full(standing) => AcquireError::Contended(Contended {

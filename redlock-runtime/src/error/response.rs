@@ -43,7 +43,8 @@ impl LockError {
     /// * If a job ran already: the rest of its period.
     /// * If a majority lacks nodes that [may have forgotten locks](crate::config::RestartCheck): the rest of their
     ///   quarantine.
-    /// * Otherwise, or if the remaining ttl is unknown: a second.
+    /// * Otherwise, or if the remaining ttl is unknown: a second. A caller that gave up in line may not know the ttl,
+    ///   because only the first caller in line asks the nodes, and asks for the ttl only once it gives up.
     ///
     /// The responses of the features `axum` and `actix` use it as `Retry-After`, in whole seconds.
     ///

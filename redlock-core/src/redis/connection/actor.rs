@@ -1,6 +1,6 @@
 //! Serves a connection, from its first call to its end.
 
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -126,6 +126,10 @@ impl<'a> Actor<'a> {
             ended @ Poll::Ready(_) => ended,
         });
         let ended = ended.await;
+        if self.pipe.opened.was_dropped_by_runtime() {
+            // The runtime is about to drop this future too. The node is fine, so its gate stays open.
+            return pending().await;
+        }
         if let Err(error) = &ended {
             self.pipe.inbox.close(error);
             self.abandon_calls(error);

@@ -4,7 +4,7 @@ use std::future::ready;
 use std::io;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use ::redis::aio::MultiplexedConnection;
@@ -18,12 +18,12 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::JoinSet;
 
 use crate::io_thread::IoThread;
 use crate::node::NodeError;
-use crate::panics::text_of;
+use crate::panics::{text_of, unless_it_panics};
 use crate::redis::address::{Opener, Server};
 use crate::redis::errors::{not_connected, together};
 
@@ -44,6 +44,16 @@ pub(in crate::redis) struct Opened {
     pub(super) connection: MultiplexedConnection,
     /// The task that reads and writes. Empty if the crate has spawned it.
     _task: JoinSet<()>,
+    /// Closed without a message if a runtime that ends has dropped the task. `None` if the crate has spawned it.
+    task_ended: Option<oneshot::Receiver<()>>,
+}
+
+impl Opened {
+    /// Returns true if the connection broke because its runtime ends, which drops the connection's task.
+    pub(super) fn was_dropped_by_runtime(&mut self) -> bool {
+        let ended = self.task_ended.as_mut().map(oneshot::Receiver::try_recv);
+        matches!(ended, Some(Err(TryRecvError::Closed)))
+    }
 }
 
 /// Returns the addresses of `server`, in the order in which all processes try them.
@@ -167,10 +177,18 @@ async fn over(
     let made = MultiplexedConnection::new_with_config(settings, socket, config).await;
     let (connection, driver) = made?;
     let mut task = JoinSet::new();
-    task.spawn(driver);
+    let (end, task_ended) = oneshot::channel();
+    task.spawn(async move {
+        let driver = pin!(unless_it_panics("a connection's task", driver));
+        // Drop the sender before the driver, so that whoever sees the connection break knows the reason.
+        let end = end;
+        driver.await;
+        let _ = end.send(());
+    });
     Ok(Opened {
         connection,
         _task: task,
+        task_ended: Some(task_ended),
     })
 }
 
@@ -224,6 +242,7 @@ async fn by_the_crate(
     Ok(Opened {
         connection: made?,
         _task: JoinSet::new(),
+        task_ended: None,
     })
 }
 

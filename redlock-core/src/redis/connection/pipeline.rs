@@ -40,7 +40,7 @@ type Few<T> = SmallVec<[T; 1]>;
 
 /// A connection, with its unanswered commands. An operation needs no task, no channel, and no mutex across an await.
 pub(super) struct CommandPipeline {
-    opened: Opened,
+    pub(super) opened: Opened,
     pub(super) extras: CallExtras,
     pub(super) inbox: Arc<Inbox>,
     /// The commands of the next write.

@@ -3,7 +3,7 @@
 
 use super::blind::patient;
 use super::*;
-use crate::error::{NodeOutcome, TooLate};
+use crate::error::{NodeOutcome, NodeReport, TooLate};
 
 /// Returns a request that waits for `limit` and makes no retry before its end.
 fn short(limit: Duration) -> Request {
@@ -106,6 +106,32 @@ fn a_caller_is_told_at_once_if_the_missing_vote_is_immaterial() {
     let told = unavailable(refused(&mut scene.acquire(&once())));
     let missing = &told.nodes[1].outcome;
     assert!(matches!(missing, NodeOutcome::NotAwaited), "{told}");
+}
+
+/// The process stands still while the nodes owe it answers, or while a refused caller pauses between two attempts.
+#[test]
+fn a_process_that_stood_still_is_named_beside_silent_nodes() {
+    for (request, pauses, elapsed) in [
+        (once(), false, SECOND * 2),
+        (short(SECOND), true, Duration::ZERO),
+    ] {
+        let scene = Scene::new();
+        scene.hold_elsewhere();
+        let hang = || scene.nodes.iter().for_each(MemoryNode::hang);
+        if !pauses {
+            hang();
+        }
+        let mut caller = scene.waits(&request);
+        hang();
+        scene.clock.advance(SECOND * 2);
+        let told = unavailable(refused(&mut caller));
+        let stood_still = NodeOutcome::StoodStill(elapsed);
+        let is_told = |node: &NodeReport| node.outcome == stood_still;
+        assert!(
+            told.nodes.len() == 3 && told.nodes.iter().all(is_told),
+            "{told}"
+        );
+    }
 }
 
 #[test]
