@@ -32,7 +32,7 @@ const NEXT_LOOK: Duration = Duration::from_millis(1);
 pub(crate) struct LineKey {
     keys: Resource,
     /// A line is for one kind. The nodes decide which kind goes first.
-    kind: Kind,
+    pub(super) kind: Kind,
     /// The identities of the nodes, sorted, so that their order makes no difference.
     nodes: SmallVec<[usize; 5]>,
 }
@@ -58,15 +58,14 @@ impl Hash for LineKey {
 
 /// The callers that want one lock.
 pub(super) struct Line {
-    pub(super) key: LineKey,
     /// Locked after the map of lines, and after the state of a lease.
     pub(super) state: Mutex<LineState>,
 }
 
 impl Line {
-    pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
+    pub(super) fn new(kind: Kind, handover_time: Duration) -> Self {
         // A streak on n permits may last longer, because each of n holders may let other processes in.
-        let holders = match key.kind {
+        let holders = match kind {
             Kind::Permits(count) => count.min(MOST_HOLDERS),
             _ => 1,
         };
@@ -76,7 +75,6 @@ impl Line {
             ..LineState::default()
         };
         Self {
-            key,
             state: Mutex::new(state),
         }
     }

@@ -3,9 +3,7 @@
 //! [`handed_claim`](super::handed_claim) describes how a lock goes from one caller to the next.
 #![doc = include_str!("lines.md")]
 
-use std::borrow::Borrow;
-use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -45,33 +43,10 @@ pub(crate) struct Lines {
 }
 
 struct LineMap {
-    lines: HashSet<LineByKey>,
+    lines: HashMap<LineKey, Arc<Line>>,
     /// The number of lines above which the map is searched for empty ones.
     many: usize,
 }
-
-/// An entry of the map, which finds a line by the line's own key.
-struct LineByKey(Arc<Line>);
-
-impl Borrow<LineKey> for LineByKey {
-    fn borrow(&self) -> &LineKey {
-        &self.0.key
-    }
-}
-
-impl Hash for LineByKey {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.0.key.hash(hasher);
-    }
-}
-
-impl PartialEq for LineByKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.key == other.0.key
-    }
-}
-
-impl Eq for LineByKey {}
 
 impl Lines {
     pub(crate) fn new(
@@ -86,7 +61,7 @@ impl Lines {
             waiting: AtomicUsize::new(0),
             last_ticket: AtomicU64::new(0),
             map: Mutex::new(LineMap {
-                lines: HashSet::new(),
+                lines: HashMap::new(),
                 many: MANY_LINES,
             }),
         }
@@ -185,18 +160,15 @@ impl Lines {
     }
 
     fn find(&self, key: &LineKey) -> Option<Arc<Line>> {
-        let map = self.map.lock();
-        map.lines.get(key).map(|line| Arc::clone(&line.0))
+        self.map.lock().lines.get(key).map(Arc::clone)
     }
 
     /// Returns the line of `key`.
     fn find_or_add(&self, key: LineKey) -> Arc<Line> {
         let mut map = self.map.lock();
-        if let Some(line) = map.lines.get(&key) {
-            return Arc::clone(&line.0);
-        }
-        let line = Arc::new(Line::new(key, self.handover_time));
-        map.lines.insert(LineByKey(Arc::clone(&line)));
+        let line = map.lines.entry(key);
+        let line = line.or_insert_with_key(|key| Arc::new(Line::new(key.kind, self.handover_time)));
+        let line = Arc::clone(line);
         let are_many = map.lines.len() > map.many;
         drop(map);
         if are_many {
@@ -211,7 +183,7 @@ impl Lines {
         // Read the clock before the mutex is taken, because the clock is foreign code.
         let now = self.context.now();
         let mut map = self.map.lock();
-        map.lines.retain(|LineByKey(line)| {
+        map.lines.retain(|_, line| {
             Arc::strong_count(line) > 1 || !line.state.lock().may_be_forgotten(now)
         });
         map.many = MANY_LINES.max(map.lines.len() * 2);
@@ -313,7 +285,7 @@ impl Lines {
     #[cfg(test)]
     pub(super) fn is_locked(&self) -> bool {
         let map = self.map.try_lock();
-        map.is_none_or(|map| map.lines.iter().any(|line| line.0.state.is_locked()))
+        map.is_none_or(|map| map.lines.values().any(|line| line.state.is_locked()))
     }
 }
 
