@@ -120,7 +120,7 @@ impl fmt::Display for LeaseEnd {
 const TIMER_DELAY: Duration = Duration::from_millis(10);
 
 /// The reason why this process missed a moment at which something was due.
-const STOOD_STILL: &str = "this process or its host stood still, or was too busy";
+pub(crate) const STOOD_STILL: &str = "this process or its host stood still, or was too busy";
 
 /// Writes the nodes that were at fault: `b: no answer in 50 ms; c: …`.
 struct Blamed<'a>(&'a Unavailable);

@@ -49,7 +49,7 @@ pages! {
     }
     /// For those who run the service.
     operate {
-        servers acl tls your_own_client your_own_node sentinel cluster clocks restarted_nodes fleet overrides watching readiness
+        servers managed acl tls your_own_client your_own_node sentinel cluster clocks restarted_nodes fleet overrides watching readiness
         sizing runbook
     }
     /// Tables to look things up in.

@@ -78,7 +78,7 @@ enum ArgumentBytes {
 
 /// Reads a server's reply as a vote, or returns `None` if it fits no reply of the call. `Vote::of` then sets the epoch
 /// of a grant.
-pub(crate) type ReadReply = fn(Value) -> Option<Vote>;
+pub(crate) type ReadReply = fn(Value, &Call) -> Option<Vote>;
 
 impl Call {
     /// Returns a call of `script` on the keys of a lock.
@@ -175,7 +175,7 @@ impl Call {
     /// Reads a node's answer as a vote. Each acquisition has a token of its own, and is sent to a node once. A node
     /// that names that token as the holder's must share its server with another node, so its vote fails.
     pub fn vote(&self, answer: Answer) -> Vote {
-        let vote = Vote::of(self.read, answer);
+        let vote = Vote::of(answer, |value| (self.read)(value, self));
         let holder = vote.holding().and_then(|it| it.value.as_deref());
         let is_own = holder.is_some() && holder == self.token().map(OwnerToken::as_bytes);
         if is_own && self.effect == Effect::Takes {

@@ -117,6 +117,17 @@ impl Store {
         Ok(false)
     }
 
+    /// Does `SET` with `KEEPTTL`.
+    pub(crate) fn set_keeping(&mut self, key: &[u8], text: &[u8]) -> Result<(), Value> {
+        self.need_memory()?;
+        let expires = self.keys.get(key).and_then(|entry| entry.expires);
+        self.set_lasting(key, text);
+        if let Some(entry) = self.keys.get_mut(key) {
+            entry.expires = expires;
+        }
+        Ok(())
+    }
+
     /// Does `SET`, without an expiry.
     pub fn set_lasting(&mut self, key: &[u8], text: &[u8]) {
         self.has_written = true;

@@ -1,6 +1,5 @@
 //! Votes: the meaning of a node's answer for the caller of a lock.
 
-use super::call::ReadReply;
 use super::holding::{Holding, Remaining};
 use super::value::{Value, is_wrong_type};
 use super::{Answer, NodeError, NodeErrorKind};
@@ -52,8 +51,8 @@ impl Vote {
         }
     }
 
-    /// Reads `answer` as a vote, by the call's `read`.
-    pub(crate) fn of(read: ReadReply, answer: Answer) -> Self {
+    /// Reads `answer` as a vote, its reply by `read`.
+    pub(crate) fn of(answer: Answer, read: impl FnOnce(Value) -> Option<Self>) -> Self {
         let (value, epoch) = match answer {
             Answer::Reply {
                 value: Value::Error(text),

@@ -8,10 +8,26 @@ use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 use super::errors::{IS_REPLICA, lost};
 use super::options::{RedisOptions, Vetting};
 
-/// The fault of a server that may fail over but hides `INFO`, if the restart check is on. The check recognizes a
+/// The fault of a server that may fail over but hides its `run_id`, if the restart check is on. The check recognizes a
 /// promoted replica only by its `run_id`, which is in `INFO`.
-pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
-                                           not noticed; allow `+info` in its ACL";
+pub(super) const HIDDEN: &str = "does not show its `run_id`, so a promoted replica without the newest locks is \
+                                 not noticed; allow `+info` in its ACL";
+
+/// Facts that a server may hide, each with the check that is left without it.
+const HIDEABLE: [(&str, &str); 4] = [
+    (
+        "run_id",
+        "a restart shows only if the marker is gone, and two pools on one server only by their calls",
+    ),
+    ("role", "a replica shows only when it refuses a write"),
+    (
+        "maxmemory_policy",
+        "an eviction shows only by a lock that is lost",
+    ),
+    (APPEND_ONLY, "`trust_aof` is believed"),
+];
+
+const APPEND_ONLY: &str = "appendonly";
 
 /// Facts that a server reports about itself, as lines of `name:value`.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +61,21 @@ impl ServerFacts {
         self.get("run_id")
     }
 
+    /// True if the server answered `INFO`. `HELLO` has none of these facts.
+    pub(super) fn has_info(&self) -> bool {
+        let facts = ["run_id", "redis_version", "maxmemory_policy"];
+        facts.iter().any(|fact| self.get(fact).is_some())
+    }
+
+    /// Returns the facts that the server hides, each with what is checked instead; empty if it hides none.
+    pub(super) fn hidden(&self, trusts_aof: bool) -> String {
+        let hidden = HIDEABLE
+            .iter()
+            .filter(|(fact, _)| self.get(fact).is_none() && (trusts_aof || *fact != APPEND_ONLY));
+        let hidden = hidden.map(|(fact, left)| format!("{fact}: {left}"));
+        hidden.collect::<Vec<_>>().join("; ")
+    }
+
     pub(super) fn is_replica(&self) -> bool {
         self.get("role").is_some_and(|role| role != "master")
     }
@@ -66,7 +97,7 @@ impl ServerFacts {
             faults.push(part.into());
         }
         for (setting, wanted) in [
-            ("appendonly", "yes"),
+            (APPEND_ONLY, "yes"),
             ("appendfsync", "always"),
             ("no-appendfsync-on-rewrite", "no"),
         ] {
@@ -81,14 +112,14 @@ impl ServerFacts {
         faults
     }
 
-    /// Returns the fault of a server that may evict keys, and locks with them.
+    /// Returns the fault of a server that may evict keys, and locks with them. A limit that is hidden counts as one.
     pub(super) fn eviction(&self) -> Option<String> {
         let policy = self.get("maxmemory_policy")?;
-        let is_limited = self.get("maxmemory").is_some_and(|it| it != "0");
+        let is_limited = self.get("maxmemory").is_none_or(|it| it != "0");
         (is_limited && policy != "noeviction").then(|| {
             format!(
                 "evicts keys when its memory is full (maxmemory-policy {policy}), locks among them; \
-                 set maxmemory-policy noeviction"
+                 set maxmemory-policy noeviction: the guide's page operate/managed has the way of each service"
             )
         })
     }
@@ -140,14 +171,16 @@ pub(super) fn is_hidden(error: &[u8]) -> bool {
 }
 
 /// Refuses a server that is too old for `SET … NX … GET`, even if the [`Vetting`] only warns. Every Valkey is new
-/// enough, because its versions begin at 7.2.
-pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
-    let major = version.split('.').next().and_then(|it| it.parse().ok());
+/// enough, because its versions begin at 7.2. If the server hides its version, `probe` decides, its answer to such a
+/// `SET` without a valid time.
+pub(super) fn vet_version(version: Option<&str>, probe: &Value) -> Result<(), NodeError> {
+    let major = version.map(|it| it.split('.').next().and_then(|it| it.parse().ok()));
+    let is_unknown = matches!(probe, Value::Error(text) if text.starts_with(b"ERR syntax"));
     match major {
-        Some(7..) => Ok(()),
+        None | Some(Some(7..)) if !is_unknown => Ok(()),
         _ => Err(refused_server(format!(
-            "the server's version is {}; locks need Redis 7.0 or later, or Valkey",
-            Shown(version.as_bytes())
+            "the server's version is {}; locks need Redis 7.0 or later, or Valkey, for SET with NX and GET",
+            Shown(version.unwrap_or("hidden").as_bytes())
         ))),
     }
 }
@@ -194,12 +227,14 @@ mod tests {
     #[test]
     fn a_server_before_7_0_is_refused_with_its_version() {
         for version in ["7.0.0", "7.2.4", "8.4.1", "10.0.0", "255.255.255"] {
-            vet_version(version).unwrap();
+            vet_version(Some(version), &Value::Nil).unwrap();
         }
         for version in ["6.2.14", "5.0.7", "70x", ""] {
-            let refused = vet_version(version).unwrap_err();
+            let refused = vet_version(Some(version), &Value::Nil).unwrap_err();
             assert_eq!(refused.kind(), NodeErrorKind::Refused);
-            let text = format!("version is {version}; locks need Redis 7.0 or later, or Valkey");
+            let text = format!(
+                "version is {version}; locks need Redis 7.0 or later, or Valkey, for SET with NX"
+            );
             assert!(refused.to_string().contains(&text), "{refused}");
         }
     }
@@ -222,15 +257,44 @@ mod tests {
 
     #[test]
     fn keys_are_evicted_only_with_a_limit_and_a_policy() {
-        for (maxmemory, policy, evicts) in [
-            (0, "allkeys-lru", false),
-            (1000, "noeviction", false),
-            (1000, "volatile-ttl", true),
+        for (limit, policy, evicts) in [
+            ("maxmemory:0", "allkeys-lru", false),
+            ("maxmemory:1000", "noeviction", false),
+            ("maxmemory:1000", "volatile-ttl", true),
+            ("", "volatile-lru", true),
         ] {
-            let info = format!("maxmemory:{maxmemory}\r\nmaxmemory_policy:{policy}\r\n");
+            let info = format!("{limit}\r\nmaxmemory_policy:{policy}\r\n");
             let eviction = ServerFacts::of(&Value::text(info.as_bytes())).eviction();
             assert_eq!(eviction.is_some(), evicts);
             assert!(eviction.is_none_or(|it| it.contains(policy)));
+        }
+    }
+
+    #[test]
+    fn hidden_facts_are_named_with_what_is_left() {
+        let shown = "run_id:1\r\nrole:master\r\nmaxmemory_policy:noeviction\r\nappendonly:yes\r\n";
+        for (hides, trusts_aof, named) in [
+            ("", true, None),
+            ("run_id", false, Some("run_id: a restart")),
+            ("role", false, Some("role: a replica")),
+            (
+                "maxmemory_policy",
+                false,
+                Some("maxmemory_policy: an eviction"),
+            ),
+            ("appendonly", false, None),
+            ("appendonly", true, Some("appendonly: `trust_aof`")),
+        ] {
+            let lines = shown
+                .lines()
+                .filter(|it| it.split(':').next() != Some(hides));
+            let facts = lines.collect::<Vec<_>>().join("\r\n");
+            let hidden = ServerFacts::of(&Value::text(facts.as_bytes())).hidden(trusts_aof);
+            assert!(
+                named.map_or(hidden.is_empty(), |it| hidden.starts_with(it)),
+                "{hidden}"
+            );
+            assert!(!hidden.contains(';'), "{hidden}");
         }
     }
 

@@ -162,9 +162,8 @@ pub(crate) fn waiter_error(
         }
         NoTurn::Refused(refusal) => {
             // The caller may have waited in line for much longer than the nodes had to answer.
-            let elapsed = now
-                .saturating_since(refusal.window.started)
-                .min(refusal.window.timeout);
+            let window = refusal.window;
+            let elapsed = now.saturating_since(window.started).min(window.timeout);
             error_by_votes(&refusal, None, elapsed, budget)
         }
         NoTurn::Full(standing) => AcquireError::Contended(Contended {

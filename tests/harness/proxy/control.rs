@@ -19,6 +19,8 @@ pub(super) enum Order {
     Sever(oneshot::Sender<()>),
     /// Listen again, and close the connections that lost something.
     Mend(oneshot::Sender<()>),
+    /// Connect new clients to this server.
+    Lead(SocketAddr, oneshot::Sender<()>),
 }
 
 pub(super) struct Switchboard {
@@ -95,6 +97,10 @@ impl Switchboard {
                     let listening = socket.listen(1024);
                     self.listener = Some(listening.expect("a bound socket can listen"));
                 }
+                done
+            }
+            Order::Lead(target, done) => {
+                self.target = target;
                 done
             }
         };

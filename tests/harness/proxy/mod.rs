@@ -87,6 +87,12 @@ impl Proxy {
         self.order(Order::Sever).await;
     }
 
+    /// Leads new connections to `node`, as the address of a service does after a failover.
+    pub async fn lead_to(&self, node: &RedisNode) {
+        let target = node.addr();
+        self.order(|done| Order::Lead(target, done)).await;
+    }
+
     /// Discards all bytes from clients. Connections stay open, and new connections are accepted.
     pub fn swallow_to_server(&self) {
         self.rules
@@ -137,7 +143,7 @@ impl Proxy {
         self.rules.send_replace(Rules::default());
     }
 
-    async fn order(&self, order: fn(oneshot::Sender<()>) -> Order) {
+    async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> Order) {
         let (done, carried_out) = oneshot::channel();
         let sent = self.orders.send(order(done));
         sent.expect("the proxy's task lives as long as the proxy");

@@ -17,6 +17,7 @@ pub(crate) mod kinds;
 mod leases;
 
 mod line;
+mod managed;
 mod once_per;
 mod owed;
 mod passwords;

@@ -138,7 +138,7 @@ async fn use_permits(set: &Set) {
     for _ in 0..10 {
         leases.push(client().acquire(&set, &request).await.unwrap());
     }
-    let refused = client().acquire(&set, &request).await;
+    let refused = client().acquire(&set, &request.retry_limit(1)).await;
     let is_contended = matches!(refused, Err(AcquireError::Contended(_)));
     assert!(is_contended, "{refused:?}");
     for lease in leases {
@@ -234,7 +234,7 @@ async fn without_a_rule_of_the_first_line_the_node_does_not_vote() {
 async fn without_one_of_the_others_the_node_does_without() {
     let all = documented();
     let others = all[1..].concat();
-    assert_eq!(others.len(), 14, "{others:?}");
+    assert_eq!(others.len(), 15, "{others:?}");
     for without in others {
         let node = server().await;
         let mut rules = all.concat();
@@ -268,6 +268,11 @@ async fn without_one_of_the_others_the_node_does_without() {
             "+mget" => {
                 use_permits(&set).await;
                 assert!(denials(&node).contains("\"mget\""));
+            }
+            // It is tried, and all permits are read then.
+            "+exists" => {
+                use_permits(&set).await;
+                assert!(denials(&node).contains("\"exists\""));
             }
             // It is tried, and the whole value is read then.
             "+getrange" => {

@@ -1,5 +1,6 @@
 //! What is logged, and what is not. In a binary of its own: it takes every log line of the process.
 
+mod managed;
 mod nodes;
 
 use std::sync::Arc;

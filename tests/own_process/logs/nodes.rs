@@ -14,7 +14,7 @@ use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually, lines};
 use crate::SOON;
 
 /// A node of the pool `name`, which is settled, with what its connections run on.
-async fn start(
+pub(crate) async fn start(
     name: &str,
     url: &str,
     change: impl FnOnce(RedisOptions) -> RedisOptions,

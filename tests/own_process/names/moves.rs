@@ -1,12 +1,14 @@
-//! A name that moves from one server to another.
+//! A name, or an address, that moves from one server to another.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use redlock_runtime::Redlock;
 use redlock_runtime::config::{RestartCheck, Vetting};
 use redlock_runtime::parameters::LockOptions;
-use redlock_tests::{Names, NodeOptions, RedisNode, eventually, lines, wait_until, with_names};
+use redlock_runtime::{Config, Redlock, lock};
+use redlock_tests::{
+    Names, NodeOptions, Proxy, RedisNode, eventually, lines, wait_until, with_names,
+};
 
 use crate::{HIGH, LOW, NAME, SOON, acquire, config, ip, low_and_high, until_locked};
 
@@ -42,6 +44,65 @@ fn a_pool_follows_its_name_to_the_promoted_server() {
         names.point(NAME, [ip(&primary), ip(&replica)]);
         let _lease = until_locked(&redlock).await;
         assert!(replica.get("r").is_some());
+    });
+}
+
+/// Asserts that a lock outlasts a failover from `primary` to `replica`, is nobody else's meanwhile, and is released.
+async fn assert_outlasts(
+    config: Config,
+    primary: &RedisNode,
+    replica: &RedisNode,
+    move_endpoint: impl AsyncFnOnce(),
+) {
+    const TTL: Duration = Duration::from_secs(9);
+    let lines = lines();
+    let config = config.node_timeout(Duration::from_secs(2));
+    let holder = Redlock::start(config.clone()).await.unwrap();
+    let other = Redlock::start(config).await.unwrap();
+    let held = lock("r").ttl(TTL).max_hold(TTL * 100).acquire();
+    let lease = holder.registry().clone().scope(held).await.unwrap();
+    wait_until("a copy", || replica.get("r"), Option::is_some).await;
+    fail_over(primary, replica);
+    let began = Instant::now();
+    let end = || began.elapsed() + replica.pttl("r").left().unwrap_or_default();
+    acquire(&other).await.map(|_| ()).unwrap_err();
+    move_endpoint().await;
+    let is_renewed = |end: &Duration| *end > TTL + Duration::from_secs(1);
+    wait_until("a renewal", end, is_renewed).await;
+    acquire(&other).await.map(|_| ()).unwrap_err();
+    assert!(lease.validity() > Duration::ZERO);
+    lease.release().await;
+    assert_eq!(replica.get("r"), None);
+    until_locked(&other).await.release().await;
+    let bad = |line: &&str| line.contains("ERROR") || line.contains("lost");
+    assert_eq!(lines.text().lines().find(bad), None);
+}
+
+#[test]
+fn a_held_lock_outlasts_a_failover_behind_a_name() {
+    with_names(async |names| {
+        let (primary, replica) = primary_and_replica(names).await;
+        let moves = async || {
+            // The old server answers on, as a replica.
+            let refused = || primary.info("errorstat_READONLY");
+            wait_until("a refused call", refused, Option::is_some).await;
+            names.point(NAME, [ip(&replica)]);
+        };
+        assert_outlasts(config(&primary), &primary, &replica, moves).await;
+    });
+}
+
+#[test]
+fn a_held_lock_outlasts_a_failover_behind_an_address() {
+    with_names(async |names| {
+        let (primary, replica) = primary_and_replica(names).await;
+        let proxy = Proxy::start(&primary).await;
+        let moves = async || {
+            primary.kill();
+            proxy.lead_to(&replica).await;
+        };
+        let config = config(&primary).pool("a", proxy.url());
+        assert_outlasts(config, &primary, &replica, moves).await;
     });
 }
 

@@ -23,8 +23,8 @@ const LONGEST_ADVICE: Duration = Duration::from_secs(1);
 /// A client's place in the queue for a permit is kept for 10 s after it has waited, and for as long as it waits.
 const LONGEST_PLACE: Duration = Duration::from_secs(20);
 
-/// An idle counter is kept for an hour, and for as long as it is ahead of its node's clock.
-const LONGEST_RECORD: Duration = Duration::from_secs(60 * 60 + 10);
+/// An idle counter is kept for 70 minutes, and for as long as it is ahead of its node's clock.
+const LONGEST_RECORD: Duration = Duration::from_secs(70 * 60 + 10);
 
 /// After so long without an answer a node is asked again.
 const LOOK: Duration = Duration::from_secs(2);

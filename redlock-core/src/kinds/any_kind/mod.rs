@@ -25,7 +25,7 @@ pub(crate) fn force_release(keys: &Resource, lost: &BTreeSet<Box<[u8]>>) -> Call
 }
 
 /// Reads the reply to a peek: the existing key's place, remaining ms and value.
-fn read_peek(value: Value) -> Option<Vote> {
+fn read_peek(value: Value, _call: &Call) -> Option<Vote> {
     let text = match value {
         Value::Nil => return Some(Vote::Absent),
         Value::Text(text) => text,
@@ -43,7 +43,7 @@ fn read_peek(value: Value) -> Option<Vote> {
 }
 
 /// Reads the reply to a forced release: the remaining holders' tokens, one on each line.
-fn read_holders(value: Value) -> Option<Vote> {
+fn read_holders(value: Value, _call: &Call) -> Option<Vote> {
     match value {
         Value::Text(tokens) if tokens.is_empty() => Some(Vote::Absent),
         Value::Text(tokens) => Some(Vote::Held(Holding {

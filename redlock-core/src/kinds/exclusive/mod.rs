@@ -11,6 +11,7 @@ use crate::kinds::protocol_args::ProtocolArgs;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::AuxiliaryKeys;
+use crate::node::store::parse_integer;
 use crate::node::{Argument, Call, Counter, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
@@ -82,7 +83,7 @@ impl LockProtocol for Exclusive {
             return call;
         }
         if self.keys.names().len() > 1 {
-            return call(&ACQUIRE_ALL, read_taken).with(arguments);
+            return call(&ACQUIRE_ALL, |value, _| read_taken(value)).with(arguments);
         }
         let mut call = call(&SET, read_set).with(arguments);
         call.batch_script = Some(&MANY);
@@ -135,23 +136,29 @@ impl LockProtocol for Exclusive {
 }
 
 /// Reads the reply to `SET … GET`: the holder's value, or nil if it is granted.
-fn read_set(value: Value) -> Option<Vote> {
+fn read_set(value: Value, _call: &Call) -> Option<Vote> {
     match value {
         Value::Nil => Some(Vote::GRANTED),
         value => read_taken(value),
     }
 }
 
-/// Reads the reply of a script that acquires a fenced lock: the number of the counters after the grant, and the one
-/// before it. The lease may use the numbers between the two, so there has to be one.
-fn read_fenced(value: Value) -> Option<Vote> {
-    let Value::List(numbers) = value else {
-        return read_taken(value).filter(|vote| *vote != Vote::GRANTED);
+/// Reads the reply of a script that acquires a fenced lock: the number of the counters before the grant, if the
+/// call's hint is their number since, and otherwise both numbers in a list. The lease may use the numbers between the
+/// two, so there has to be one.
+fn read_fenced(value: Value, call: &Call) -> Option<Vote> {
+    let numbers = match value {
+        Value::Int(before @ 2..) => {
+            let hint = parse_integer(call.arguments().get(2)?.as_bytes()).ok()?;
+            [hint, before]
+        }
+        Value::List(numbers) => match numbers[..] {
+            [Value::Int(count @ 0..), Value::Int(before @ 0..)] => [count, before],
+            _ => return None,
+        },
+        value => return read_taken(value).filter(|vote| *vote != Vote::GRANTED),
     };
-    let [Value::Int(count @ 0..), Value::Int(before @ 0..)] = numbers[..] else {
-        return None;
-    };
-    let [count, first] = [count, before + 1].map(i64::unsigned_abs);
+    let [count, first] = [numbers[0], numbers[1].saturating_add(1)].map(i64::unsigned_abs);
     (first < count).then(|| Vote::granted(Some(Counter { count, first }), None))
 }
 
@@ -168,7 +175,7 @@ pub(super) fn read_taken(value: Value) -> Option<Vote> {
 
 /// Reads the reply of a script that extends or releases. The reply is 1 for done, -1 for a missing key, and 0 or a
 /// value for another holder's key.
-pub(super) fn read_done(value: Value) -> Option<Vote> {
+pub(super) fn read_done(value: Value, _call: &Call) -> Option<Vote> {
     match value {
         Value::Int(1) => Some(Vote::GRANTED),
         Value::Int(0) => Some(Vote::Held(Holding::default())),

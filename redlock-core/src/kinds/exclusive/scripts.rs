@@ -110,11 +110,15 @@ fn acquire_all(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
     Ok(granted)
 }
 
-/// Raises the counters for a grant. Returns the script's answer to it.
+/// Raises the counters for a grant. Returns the script's answer to it: the number before if the hint is the number
+/// now, otherwise both numbers.
 fn grant(store: &mut Store, counters: &[&[u8]], numbers: &[&[u8]]) -> Result<Value, Value> {
     let Counted { count, before } = raise_counters(store, counters, 2, numbers)?;
     if counters.is_empty() {
         return Ok(Value::Int(1));
+    }
+    if before > 1 && parse_integer(numbers[0]) == Ok(count) {
+        return Ok(Value::Int(before));
     }
     Ok(Value::List([count, before].map(Value::Int).into()))
 }

@@ -27,7 +27,7 @@ fn what_a_script_that_acquires_replies() {
     assert!(matches!(vote(Value::Nil), Vote::Failed(_)));
 }
 
-/// Returns the acquisition of a fenced lock.
+/// Returns the acquisition of a fenced lock, with 20 as its hint.
 fn fenced(kind: Kind) -> Call {
     let args = ProtocolArgs {
         keys: &"r".into(),
@@ -35,7 +35,7 @@ fn fenced(kind: Kind) -> Call {
         is_fenced: true,
         advice: None,
     };
-    kind.protocol(&args).acquire_call(&token(), TTL, 0)
+    kind.protocol(&args).acquire_call(&token(), TTL, 20)
 }
 
 #[test]
@@ -48,10 +48,12 @@ fn a_fenced_grant_names_the_numbers_that_the_lease_may_use() {
     let list = |numbers: &[i64]| Value::List(numbers.iter().copied().map(Value::Int).collect());
     assert_eq!(counter(&plain, list(&[9, 0])), Some((1, 9)));
     assert_eq!(counter(&plain, list(&[9, 7])), Some((8, 9)));
+    // One number is that before the grant, and the hint is the number since.
+    assert_eq!(counter(&plain, Value::Int(18)), Some((19, 20)));
     assert_eq!(counter(&fenced(Kind::Write), Value::Int(9)), Some((8, 9)));
     assert_eq!(counter(&fenced(Kind::Read), Value::Int(9)), Some((9, 9)));
     let invalid = [&[9, 8][..], &[9, 9], &[9, -1], &[-9, 3], &[9], &[9, 7, 5]].map(list);
-    for value in invalid.into_iter().chain([Value::Int(1), Value::Int(9)]) {
+    for value in invalid.into_iter().chain([1, 19, 20, -2].map(Value::Int)) {
         let vote = plain.vote(Answer::Reply { value, epoch: 3 });
         assert!(matches!(vote, Vote::Failed(_)), "{vote:?}");
     }

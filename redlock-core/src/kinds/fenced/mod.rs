@@ -19,6 +19,12 @@ pub(super) const COUNTERS: &[u8] = b"fence:";
 /// The bound of counters. Every counter is lower, because a double does not count reliably beyond this number.
 const TOO_LARGE: i64 = (1 << 53) - 1;
 
+/// The length of a period. The acquisitions whose numbers belong to one period may keep a counter's expiry.
+const PERIOD: Duration = Duration::from_secs(600);
+
+/// The usual life of a counter. At the end of a period, [`COUNTER_IDLE`] is left of what the call gave that began it.
+const USUAL_LIFE: Duration = COUNTER_IDLE.saturating_add(PERIOD);
+
 /// The keys of the fencing counters of a lock.
 pub(crate) struct Counters(Resource);
 
@@ -43,6 +49,7 @@ impl Counters {
     /// Returns the last arguments of an extension that raises the counters to at least `count`.
     pub(crate) fn extension_args(count: u64, ttl: Duration) -> [Argument; 2] {
         let life = COUNTER_IDLE.max(ttl.saturating_mul(2));
+        let life = life.saturating_add(PERIOD);
         [Argument::text(count), Argument::millis(life)]
     }
 
@@ -71,37 +78,55 @@ pub(super) fn raise_counters(
     step: i64,
     numbers: &[&[u8]],
 ) -> Result<Counted, Value> {
-    let mut before = 0;
     if counters.is_empty() {
-        return Ok(Counted { count: 1, before });
+        return Ok(Counted {
+            count: 1,
+            before: 0,
+        });
     }
     let (now, mut count) = (store.micros(), parse_integer(numbers[0])?);
+    let has_window = numbers.len() > 2;
+    let mut latest = i64::MIN;
     if let Some(window) = numbers.get(2) {
         let window = parse_integer(window)?;
-        count = count
-            .max(now.saturating_sub(window))
-            .min(now.saturating_add(window));
+        latest = now.saturating_add(window);
+        count = count.max(now.saturating_sub(window)).min(latest);
     }
-    for key in counters {
-        let digits = store.get(key).ok().flatten().unwrap_or_default();
-        let stands = parse_integer(digits).unwrap_or(0);
-        let is_valid = (0..TOO_LARGE).contains(&stands);
-        before = before.max(if is_valid { stands } else { 0 });
-    }
+    let found: Vec<_> = counters.iter().map(|key| number_of(store, key)).collect();
+    let before = found.iter().copied().max().unwrap_or(0);
     count = count.max(step + before);
     let ahead = count.saturating_sub(now).max(0);
     let ahead = ahead / 1000 + i64::from(ahead % 1000 > 0);
-    let life = parse_integer(numbers[1])?.saturating_add(ahead);
+    let life = parse_integer(numbers[1])?;
+    let keeps = u128::from(life.unsigned_abs()) <= USUAL_LIFE.as_millis() && count <= latest;
+    let life = life.saturating_add(ahead);
     let text = count.to_string();
-    for key in counters {
-        let has_window = numbers.len() > 2;
-        if has_window || (count > 0 && !store.says(key, text.as_bytes())) {
+    for (key, stands) in counters.iter().zip(found) {
+        if keeps && stands > 0 && period_of(stands) == period_of(count) {
+            store.set_keeping(key, text.as_bytes())?;
+        } else if has_window || (count > 0 && stands != count) {
             store.set(key, text.as_bytes(), life.max(store.pttl(key)))?;
         } else {
             store.ensure_ttl(key, life);
         }
     }
     Ok(Counted { count, before })
+}
+
+/// Returns the number of the counter, or zero if it counts as missing.
+fn number_of(store: &Store, key: &[u8]) -> i64 {
+    let digits = store.get(key).ok().flatten().unwrap_or_default();
+    let stands = parse_integer(digits).unwrap_or(0);
+    if (0..TOO_LARGE).contains(&stands) {
+        stands
+    } else {
+        0
+    }
+}
+
+/// Returns the period to which the number belongs.
+fn period_of(number: i64) -> u128 {
+    u128::from(number.unsigned_abs()) / PERIOD.as_micros()
 }
 
 /// Checks the node's marker, if `keys` has one after its `count` counters. Returns the counters. A missing marker,

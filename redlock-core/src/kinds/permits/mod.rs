@@ -21,7 +21,7 @@ use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
 use crate::node::{Argument, Call, Effect, Holding, Obstacle, Value, Vote};
 use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 
-use scripts::{ACQUIRE_PERMIT, LEAVE_QUEUE, SERVED, STREAK};
+use scripts::{ACQUIRE_PERMIT, LEAVE_QUEUE, SERVED, STREAK, WAITS};
 
 /// The beginning of each permit's key after `redlock:`. The first permit has the plain key instead.
 pub(super) const PERMITS: &[u8] = b"permit:";
@@ -103,6 +103,8 @@ impl LockProtocol for AnyPermit {
         // The name is empty for a client that never waits.
         let name = self.client.as_ref();
         let name = name.map_or_else(|| Argument::text(""), Argument::token);
+        let waits = place.was_refused.then_some(WAITS);
+        let standing = place.is_in_streak.then_some(STREAK).or(waits);
         Call::in_order(
             &ACQUIRE_PERMIT,
             Effect::Takes,
@@ -111,7 +113,7 @@ impl LockProtocol for AnyPermit {
         )
         .with_keys([Arc::clone(&self.queue)])
         .with([Argument::token(token), ttl, advice, name, call])
-        .with(place.is_in_streak.then(|| Argument::text(STREAK)))
+        .with(standing.map(Argument::text))
     }
 
     fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
@@ -185,7 +187,7 @@ impl LockProtocol for AnyPermit {
 }
 
 /// Reads the script's reply: the taken key's index, from 1; -1 if others go first; or the refusal of a plain lock.
-fn read_permit(value: Value) -> Option<Vote> {
+fn read_permit(value: Value, _call: &Call) -> Option<Vote> {
     match value {
         Value::Int(-1) => Some(Vote::Held(Holding::advice(Obstacle::EarlierClients, None))),
         Value::Int(place @ 1..) => {

@@ -14,7 +14,7 @@ pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
     ),
     acquire_permit,
 )
-.shaped("lock+ queue", "token ttl advice client call streak?");
+.shaped("lock+ queue", "token ttl advice client call standing?");
 
 /// Removes a client from the queue, or moves it to the end.
 pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
@@ -26,6 +26,8 @@ pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
 
 /// The last argument of an acquisition in a streak, which goes ahead of other clients.
 pub(super) const STREAK: &str = "streak";
+/// The last argument of an acquisition after a refusal, for which a permit is seldom free.
+pub(super) const WAITS: &str = "waits";
 /// The last argument of [`LEAVE_QUEUE`] for a client that other nodes served.
 pub(super) const SERVED: &str = "served";
 
@@ -133,16 +135,13 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Returns the stored text with a new entry in the client's place. Without a place it
-    /// returns `None`.
-    fn renewed(&self, entry: &QueueEntry) -> Option<Vec<u8>> {
-        let old = self.own.as_ref()?.text();
+    /// Returns the stored text with the entry `new` in place of `old`.
+    fn renewed(&self, old: &QueueEntry, new: &QueueEntry) -> Vec<u8> {
+        let old = old.text();
         let stored = self.stored.chunks(ENTRY).map(<[u8]>::to_vec);
-        Some(
-            stored
-                .flat_map(|it| if it == old { entry.text() } else { it })
-                .collect(),
-        )
+        stored
+            .flat_map(|it| if it == old { new.text() } else { it })
+            .collect()
     }
 
     fn text(&self) -> Vec<u8> {
@@ -173,6 +172,25 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
     };
     let (token, client) = (arguments[0], arguments[3]);
     let [advice, call] = [parse_integer(arguments[2])?, parse_integer(arguments[4])?];
+    let now = store.millis();
+    let entry = (advice > 0).then(|| QueueEntry {
+        client: short(client).to_vec(),
+        call,
+        until: now.saturating_add(advice),
+    });
+    if arguments.get(5) == Some(&WAITS.as_bytes())
+        && keys.iter().all(|key| store.exists(key))
+        && let (Some(entry), Ok(Some(holder))) = (&entry, store.get(keys[0]))
+    {
+        let holder = Value::text(holder);
+        let queue = Queue::read(store, queue, client, false);
+        if let Some(own) = queue.own.as_ref().filter(|own| own.until > now) {
+            if 3 * (own.until - now) < 2 * advice {
+                queue.write(store, &queue.renewed(own, entry));
+            }
+            return Ok(holder);
+        }
+    }
     let all_held = store.mget(permits);
     let mut free = Vec::new();
     for (place, (key, held)) in (1..).zip(permits.iter().zip(&all_held)) {
@@ -190,27 +208,17 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
     if !is_for_others {
         for (place, key) in &free {
             if store.set_nx(key, token, parse_integer(arguments[1])?)? {
-                queue.record_served(store.millis(), advice);
+                queue.record_served(now, advice);
                 queue.write(store, &queue.text());
                 return Ok(Value::Int(*place));
             }
         }
     }
-    let entry = (advice > 0).then(|| QueueEntry {
-        client: short(client).to_vec(),
-        call,
-        until: store.millis().saturating_add(advice),
-    });
-    let waits_on = entry.as_ref().filter(|_| free.is_empty());
-    let renewed = waits_on.and_then(|entry| queue.renewed(entry));
-    let text = renewed.unwrap_or_else(|| {
-        if let Some(own) = entry.or(queue.own.take()) {
-            let place = queue.place.unwrap_or(queue.entries.len());
-            queue.entries.insert(place, own);
-        }
-        queue.text()
-    });
-    queue.write(store, &text);
+    if let Some(own) = entry.or(queue.own.take()) {
+        let place = queue.place.unwrap_or(queue.entries.len());
+        queue.entries.insert(place, own);
+    }
+    queue.write(store, &queue.text());
     if is_for_others && !free.is_empty() {
         return Ok(Value::Int(-1));
     }

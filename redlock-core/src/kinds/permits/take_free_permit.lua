@@ -1,8 +1,10 @@
 -- Takes the first free permit if no client waits. A lone process is spared the work on the queue.
 -- `acquire_permit.lua` continues after this part, and describes the keys, the arguments and the answers of both.
+-- EXISTS takes a third of the time of MGET, so a client that waits first learns by EXISTS if all permits are held.
+local all_held = ARGV[6] == 'waits' and redis.pcall('EXISTS', unpack(KEYS)) == #KEYS
 -- One MGET takes a tenth of the time of n GETs. It fails for a user who may not run it, so the slower part reads by GET.
-local values = redis.pcall('MGET', unpack(KEYS))
-if not values.err and not values[#KEYS] then
+local values = not all_held and redis.pcall('MGET', unpack(KEYS))
+if values and not values.err and not values[#KEYS] then
   local first
   for i = 1, #KEYS - 1 do
     if values[i] == ARGV[1] then return values[i] end

@@ -281,9 +281,9 @@ impl LockProtocol for Writer {
 /// Returns the reader of the script's replies.
 fn read_reply(script: &'static Script) -> ReadReply {
     if *script == ACQUIRE_READ {
-        |value| read_admission(value, 0)
+        |value, _| read_admission(value, 0)
     } else if *script == ACQUIRE_WRITE {
-        |value| read_admission(value, 1)
+        |value, _| read_admission(value, 1)
     } else {
         read_done
     }

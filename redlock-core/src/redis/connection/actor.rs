@@ -94,7 +94,7 @@ impl<'a> Actor<'a> {
         let heartbeat_at = now + options.heartbeat;
         pipe.ring_by(heartbeat_at);
         let mut heartbeat = Pipeline::new();
-        if greeting.facts.run_id().is_some() {
+        if greeting.facts.has_info() {
             ask_for_facts(&mut heartbeat, options.trust_aof);
         } else {
             heartbeat.cmd("TIME");
@@ -429,10 +429,10 @@ impl Drop for Actor<'_> {
 }
 
 /// True if `reply` is a valid reply to `call` in a call for several. An invalid reply is never a grant. A fenced
-/// acquisition, which checks the marker, is granted by the numbers of its counter.
+/// acquisition, which checks the marker, is granted by the numbers of its counter, and never by 1.
 fn is_valid_reply(reply: &Value, call: &Call) -> bool {
     match reply {
-        Value::Int(number) => call.is_release() || *number == 1 && !call.has_marker,
+        Value::Int(number) => call.is_release() || (*number > 1) == call.has_marker && *number > 0,
         Value::List(_) => call.has_marker,
         Value::Text(_) | Value::Error(_) => !call.is_release(),
         Value::Nil => false,

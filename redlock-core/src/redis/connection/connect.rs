@@ -7,7 +7,7 @@ use ::redis::{AsyncConnectionConfig, ErrorKind, Pipeline, ProtocolVersion, Redis
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::io_thread::IoThread;
-use crate::node::{NodeError, Value};
+use crate::node::{NodeError, Value, was_not_run};
 use crate::redis::address::Server;
 use crate::redis::errors::not_connected;
 
@@ -26,6 +26,21 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) watches: Watches,
     /// The addresses of the server's name that led to a server, each with that server's `run_id`.
     pub(in crate::redis) addresses: Vec<(SocketAddr, Option<String>)>,
+}
+
+impl Connected {
+    /// Returns what the server hides or lacks, with what is left without it; empty if that is nothing.
+    pub(in crate::redis) fn hidden(&self, trusts_aof: bool) -> String {
+        let mut hidden = self.greeting.facts.hidden(trusts_aof);
+        if self.watches.are_impossible() {
+            let separator = if hidden.is_empty() { "" } else { "; " };
+            hidden.extend([
+                separator,
+                "RESP3: a waiting caller notices a release when it asks again",
+            ]);
+        }
+        hidden
+    }
 }
 
 /// Asks `server` the `questions`, and returns its answers. Uses the connection in `kept`, or stores a new one there.
@@ -145,7 +160,10 @@ async fn send_questions(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Val
 /// True if the server lacks RESP3 or `HELLO`. A proxy may lack `HELLO`, and an operator may have renamed it.
 fn knows_no_resp3(error: &RedisError) -> bool {
     let is_unknown = |text: &str| text.contains("unknown command") || text.contains("support");
-    error.code() == Some("NOPROTO")
-        || error.kind() == ErrorKind::RESP3NotSupported
-        || error.code() == Some("ERR") && error.detail().is_some_and(is_unknown)
+    match error.code() {
+        Some("ERR") => error.detail().is_some_and(is_unknown),
+        // A proxy words its refusal in its own way, without a code.
+        Some(code) => code == "NOPROTO" || !was_not_run(code.as_bytes()),
+        None => error.kind() == ErrorKind::RESP3NotSupported,
+    }
 }

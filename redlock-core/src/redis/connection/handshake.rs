@@ -54,13 +54,16 @@ pub(super) fn handshake(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
     let mut questions = Pipeline::new();
     questions.cmd("HELLO");
     ask_for_facts(&mut questions, trusts_aof);
+    let key = [key_prefix, b"redlock:permissions"].concat();
+    // A server that knows these options rejects the time, so nothing is written.
+    let probe = questions.cmd("SET").arg(&*key).arg("");
+    probe.arg(&["NX", "PX", "0", "GET"]);
     questions
         .cmd("EVAL")
         .arg(&*PERMISSIONS)
         .arg(0)
         .arg(key_prefix);
     add_scripts(&mut questions);
-    let key = [key_prefix, b"redlock:permissions"].concat();
     let (keys, tokens) = ([&*key; 2].into_iter(), [&b""[..]; 2].into_iter());
     questions.add_command(script_call(&MANY, keys, tokens, true));
     questions
@@ -94,14 +97,13 @@ pub(super) fn read_greeting(
             known_or_hidden => facts.add(&known_or_hidden),
         }
     }
-    // `HELLO` calls the version `version`, and `INFO` calls it `redis_version`.
-    if let Some(version) = facts.get("version").or_else(|| facts.get("redis_version")) {
-        vet_version(version)?;
-    }
     if trusts_aof {
         // An ACL may hide `CONFIG`, and a managed service may rename it. The settings then stay unknown.
         facts.add(&next());
     }
+    // `HELLO` calls the version `version`, and `INFO` calls it `redis_version`.
+    let version = facts.get("version").or_else(|| facts.get("redis_version"));
+    vet_version(version, &next())?;
     let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(user.as_bytes()));
     let refused = |error: NodeError| {
         let detail = format!("the server does not run the scripts that a release needs: {error}");

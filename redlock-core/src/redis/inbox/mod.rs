@@ -14,6 +14,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::error::STOOD_STILL;
 use crate::io_thread::LibraryTime;
 use crate::logging::NodeLog;
 use crate::node::watch::{KeyReport, Watch};
@@ -142,7 +143,12 @@ impl Inbox {
 
     /// Makes the node suspect, because an answer is overdue.
     pub(super) fn suspect(&self, overdue: Duration) {
-        let detail = format!("no answer for {} ms", overdue.as_millis());
+        let mut detail = format!("no answer for {} ms", overdue.as_millis());
+        let is_first = self.state.lock().suspicion.is_none();
+        // The driver looks once an answer is `suspect_after` old, so a first look after twice this time is late.
+        if is_first && overdue >= self.options.suspect_after * 2 {
+            detail = detail + ": " + STOOD_STILL;
+        }
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
         self.metrics.record_error(&error);
         self.state.lock().suspicion = Some(error);

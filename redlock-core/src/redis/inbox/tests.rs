@@ -89,6 +89,20 @@ fn leaving_a_suspicion_does_not_end_a_quarantine() {
 }
 
 #[test]
+fn a_driver_that_looks_late_names_its_own_process() {
+    let inbox = open();
+    let text = || inbox.status().to_string();
+    let after = inbox.options.suspect_after;
+    for (overdue, is_late) in [(after * 2, true), (after * 3, false)] {
+        inbox.suspect(overdue);
+        assert_eq!(text().contains(STOOD_STILL), is_late, "{}", text());
+    }
+    inbox.trust();
+    inbox.suspect(after);
+    assert!(!text().contains(STOOD_STILL), "{}", text());
+}
+
+#[test]
 fn a_refused_server_stays_refused_until_its_restart_check() {
     let inbox = open();
     for kind in [NodeErrorKind::Refused, NodeErrorKind::Denied] {

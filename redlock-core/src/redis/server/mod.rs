@@ -72,6 +72,7 @@ impl ServerNode {
             run_id: None,
             connect_to: ConnectTo::All,
             logged: String::new(),
+            hidden: String::new(),
         }));
         let mut task = JoinSet::new();
         task.spawn_on(Driver::run(Arc::clone(&driver)), &home);
@@ -117,6 +118,8 @@ struct Driver {
     /// The last logged reason for a failed connection. The same reason is logged once, so a server that is down for a
     /// night causes one line, not one a second.
     logged: String,
+    /// The last logged facts that the server hides. Each connection finds the same ones, so they are logged once.
+    hidden: String,
 }
 
 impl Driver {
@@ -200,10 +203,24 @@ impl Driver {
             }
             self.logged.clear();
         }
+        self.log_hidden(connected.hidden(self.inbox.options.trust_aof));
         self.compare(facts.run_id().map(str::to_owned));
         self.connect_to = ConnectTo::First;
         let actor = Actor::new(connected, &self.inbox, &mut self.check, self.role);
         actor.serve(replaced).await
+    }
+
+    /// Logs what the server hides, if the last line about it named other facts.
+    fn log_hidden(&mut self, hidden: String) {
+        if self.hidden == hidden {
+            return;
+        }
+        let log = &self.inbox.log;
+        if hidden.is_empty()
+            || log_node!(log, WARN, "the server hides facts, so less is checked", %hidden)
+        {
+            self.hidden = hidden;
+        }
     }
 
     /// Warns if the server has another `run_id` than before. With a restart check, that check logs the change.

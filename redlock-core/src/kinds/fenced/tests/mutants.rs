@@ -6,7 +6,7 @@ mutants! {
         read_fenced { first < count } => { true };
 
     "a-clients-wrong-clock-has-its-say" breaks TokenAhead in Faulty:
-        raise_counters { .min(now.saturating_add(window)) } => {};
+        raise_counters { .min(latest) } => {};
 
     "counters-that-are-ahead-idle-away" breaks TokenOrder in Misset:
         raise_counters { .saturating_add(ahead) } => {};

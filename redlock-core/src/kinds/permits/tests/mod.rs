@@ -7,6 +7,7 @@ mod releases;
 use std::time::Duration;
 
 use super::AnyPermit;
+use super::scripts::{STREAK, WAITS};
 use crate::io_thread::IoThread;
 use crate::kinds::tests::{other, token};
 use crate::kinds::{Advice, Kind, ProtocolArgs};
@@ -83,6 +84,25 @@ fn every_permit_is_as_likely_to_be_first_as_any_other() {
     // Each permit is expected first 1000 times, with a standard deviation of 27.
     let is_alike = first.iter().all(|count| (800..1200).contains(count));
     assert!(is_alike, "{first:?}");
+}
+
+#[test]
+fn an_attempt_says_if_its_caller_waits_or_is_in_a_streak() {
+    let permits = permits("r", 2, "");
+    for (was_refused, is_in_streak, last) in [
+        (false, false, "0"),
+        (true, false, WAITS),
+        (true, true, STREAK),
+    ] {
+        permits.prepare_attempt(LinePlace {
+            was_refused,
+            is_in_streak,
+            ..LinePlace::default()
+        });
+        let call = permits.acquire_call(&token(), Duration::ZERO, 0);
+        let said = call.arguments().last().unwrap();
+        assert_eq!(said.as_bytes(), last.as_bytes());
+    }
 }
 
 /// An owed record would arrive a second later, and move a client that waits again.

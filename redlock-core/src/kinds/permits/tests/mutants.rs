@@ -28,4 +28,7 @@ mutants! {
 
     "a-node-ignores-the-queue" breaks Starved in Permits:
         acquire_permit { free.len() <= ahead } => { false };
+
+    "a-client-that-waits-is-always-refused" breaks Starved in Permits:
+        acquire_permit { keys.iter().all(|key| store.exists(key)) } => { true };
 }

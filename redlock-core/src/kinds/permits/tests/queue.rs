@@ -356,16 +356,44 @@ fn a_client_that_waits_on_renews_its_own_entry_only() {
     for name in ["a", "b"] {
         site.waits(name);
     }
-    site.pass(ADVICE / 2);
-    site.waits("b");
-    site.pass(9_999 + ADVICE / 2);
-    site.waits("b");
-    site.pass(1);
-    site.waits("b");
+    for _ in 0..3 * 10_000 / ADVICE + 6 {
+        site.pass(ADVICE / 3);
+        site.ask_with("b", ADVICE, &[b"waits"]);
+    }
     assert_eq!(site.entries(), 2);
     site.waits("a");
     site.release(0);
     assert_eq!(site.waits("a"), FOR_OTHERS, "it lost its place");
+}
+
+#[test]
+fn a_wait_is_renewed_once_a_third_of_it_is_over() {
+    let mut site = Site::full();
+    for name in ["b", "a"] {
+        site.waits(name);
+    }
+    let first = site.store.get(QUEUE).unwrap().unwrap().to_vec();
+    for (passes, is_renewed) in [(ADVICE / 3, false), (1, true)] {
+        site.pass(passes);
+        assert_eq!(site.ask_with("a", ADVICE, &[b"waits"]), held("someone"));
+        assert_eq!(!site.store.says(QUEUE, &first), is_renewed);
+    }
+    site.release(0);
+    assert_eq!(site.waits("a"), FOR_OTHERS, "the other entry is gone");
+}
+
+/// Two nodes of a pool may be one server, which gets the attempt twice.
+#[test]
+fn an_attempt_that_was_granted_finds_its_own_token() {
+    let mut site = Site::full();
+    for name in ["a", "b"] {
+        site.waits(name);
+    }
+    site.release(1);
+    assert_eq!(site.ask_with("a", ADVICE, &[b"waits"]), Value::Int(2));
+    let own = site.store.set(PERMITS[1], b"a token", 3_600_000);
+    own.unwrap();
+    assert_eq!(site.ask_with("a", ADVICE, &[b"waits"]), held("a token"));
 }
 
 #[test]

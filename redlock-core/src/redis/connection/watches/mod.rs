@@ -37,6 +37,7 @@ use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{NodeError, Value};
 use crate::redis::errors::{CLOSED, lost};
 
+use super::command::is_error;
 use super::pipeline::{CommandPipeline, Purpose};
 use watched_key::{KeyEnd, WatchedKey};
 
@@ -74,6 +75,11 @@ impl Watches {
             due: Vec::new(),
             many: MANY_KEYS,
         }
+    }
+
+    /// True if the server sends no messages about keys.
+    pub(super) fn are_impossible(&self) -> bool {
+        self.is_impossible
     }
 
     /// Handles the messages of the server. Returns an error if the connection is closed.
@@ -212,9 +218,10 @@ impl Watches {
         let (Value::List(answers), false) = (value, self.is_impossible) else {
             return;
         };
-        // Other errors are temporary, such as those of a busy server.
+        // A busy server serves the question later. All other errors are refusals, because each proxy words its own.
+        let is_temporary = |it: &Value| is_error(it, "BUSY") || is_error(it, "LOADING");
         let denial = answers.iter().take(2).find_map(|answer| match answer {
-            Value::Error(text) if text.starts_with(b"NOPERM") || text.starts_with(b"ERR") => {
+            Value::Error(text) if !is_temporary(answer) => {
                 Some(NodeError::server(text).to_string())
             }
             _ => None,

@@ -220,6 +220,27 @@ async fn a_key_that_is_not_tracked_is_asked_about_anew() {
 }
 
 #[tokio::test]
+async fn a_server_that_refuses_messages_is_asked_for_them_once() {
+    for refusal in [
+        "ERR unknown command 'CLIENT'",
+        "NOPERM this user has no permissions",
+        "unsupported command 'client'",
+        "DENIED by the proxy",
+    ] {
+        let mut scene = Scene::new().await;
+        let earlier = scene.wait_for("a");
+        let answers = Value::List([Value::error(refusal), HELD].into());
+        let names = [Arc::from(*b"a")];
+        scene.watches.record_answer(&names, &answers, &scene.pipe);
+        let later = scene.wait_for("a");
+        for caller in [earlier, later] {
+            let reports = std::mem::take(&mut *caller.reports.lock());
+            assert_eq!(reports, [KeyReport::Unknown], "{refusal}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn several_keys_are_told_once_each_is_answered() {
     let mut scene = Scene::new().await;
     let one = scene.wait_for("a");
