@@ -49,8 +49,8 @@ pages! {
     }
     /// For those who run the service.
     operate {
-        servers managed acl tls your_own_client your_own_node sentinel cluster clocks restarted_nodes fleet overrides watching readiness
-        sizing runbook
+        servers managed acl tls your_own_client your_own_node replicas sentinel cluster clocks restarted_nodes fleet
+        overrides watching readiness sizing runbook
     }
     /// Tables to look things up in.
     reference { attribute configuration lock_errors metrics events wire_format comparison neighbours }

@@ -6,7 +6,7 @@ use crate::GUIDE;
 use crate::markdown::words;
 
 /// The most words of all pages of the guide together.
-pub(crate) const GUIDE_WORDS: usize = 34_600;
+pub(crate) const GUIDE_WORDS: usize = 35_000;
 
 /// Returns the most words of the document at `path`, if it has a bound.
 fn limit_of(path: &Path) -> Option<usize> {

@@ -22,11 +22,19 @@ const NEVER_GIVEN_UP: &str = "600000";
 #[derive(Clone, Debug, Default)]
 pub struct SentinelOptions {
     servers: NodeOptions,
+    has_one_replica: bool,
     password: Option<String>,
     sentinels: NodeOptions,
 }
 
 impl SentinelOptions {
+    /// Makes a group with one replica instead of two.
+    #[must_use]
+    pub fn one_replica(mut self) -> Self {
+        self.has_one_replica = true;
+        self
+    }
+
     /// Sets the password of the master and the replicas. Letters and digits only.
     #[must_use]
     pub fn password(mut self, password: &str) -> Self {
@@ -60,7 +68,7 @@ impl SentinelOptions {
     }
 }
 
-/// A group of one master, two replicas and three sentinels, which call the master `shop`.
+/// A group of one master, two replicas or one, and three sentinels, which call the master `shop`.
 ///
 /// A failover happens only in [`fail_over`](Self::fail_over) and [`until_replaced`](Self::until_replaced).
 #[derive(Debug)]
@@ -81,7 +89,8 @@ impl SentinelGroup {
     pub async fn start_with(options: SentinelOptions) -> Self {
         let plain = options.servers.arg("repl-diskless-sync-delay", "0");
         let master = RedisNode::start_with(plain.clone()).await;
-        let replicas = Nodes::start_with(2, plain.replica_of(&master)).await;
+        let count = if options.has_one_replica { 1 } else { 2 };
+        let replicas = Nodes::start_with(count, plain.replica_of(&master)).await;
         eventually("the replicas to follow", SOON, async || {
             let links: Vec<_> = replicas
                 .iter()
@@ -115,8 +124,8 @@ impl SentinelGroup {
                 let known: HashMap<String, String> = sentinel
                     .try_command(["SENTINEL", "MASTER", "shop"])
                     .map_err(|error| error.to_string())?;
-                let is = |field: &str| known.get(field).is_some_and(|count| count == "2");
-                let knows_all = is("num-slaves") && is("num-other-sentinels");
+                let is = |field: &str, count: usize| known.get(field) == Some(&count.to_string());
+                let knows_all = is("num-slaves", count) && is("num-other-sentinels", 2);
                 knows_all.then_some(()).ok_or(format!("{known:?}"))
             })
             .await;

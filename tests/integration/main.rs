@@ -10,6 +10,7 @@ mod http;
 mod inspect;
 mod macro_behaviour;
 mod own_client;
+mod replicas;
 mod restart_check;
 mod runtime;
 mod sentinel;

@@ -44,6 +44,15 @@ options! {
         /// ignored for an address that [fails over](crate::redis::RedisAddress::fails_over).
         trust_aof: bool = false;
 
+        /// Sets the number of replicas that must acknowledge a write before its vote counts. Default: 0. If fewer
+        /// acknowledge in [time](Self::replica_timeout), the node abstains until enough do.
+        replicas: u32 = 0;
+
+        /// Sets the time that the [`replicas`](Self::replicas) have to acknowledge a write. Default: 40 ms. Calls that
+        /// are submitted during this time are sent after it, so it should be below a client's node timeout. At most
+        /// half of [`suspect_after`](Self::suspect_after) counts.
+        replica_timeout: Duration = Duration::from_millis(40);
+
         /// Sets the observer that receives the duration of each answer.
         answers: Option<Arc<dyn ObserveAnswers>> = None, from Arc<dyn ObserveAnswers>;
     }
@@ -52,11 +61,12 @@ options! {
 impl RedisOptions {
     /// Raises [`suspect_after`](Self::suspect_after) to at least four node timeouts of a client, and
     /// [`dead_after`](Self::dead_after) to at least four times that. Otherwise a node that is only slow by the client's
-    /// own measure would be suspect.
+    /// own measure would be suspect. Sets [`replica_timeout`](Self::replica_timeout) to four fifths of the timeout.
     #[must_use]
     pub fn for_node_timeout(mut self, timeout: Duration) -> Self {
         self.suspect_after = self.suspect_after.max(timeout * 4);
         self.dead_after = self.dead_after.max(self.suspect_after * 4);
+        self.replica_timeout = timeout * 4 / 5;
         self
     }
 
@@ -70,6 +80,7 @@ impl RedisOptions {
             &mut self.suspect_after,
             &mut self.dead_after,
             &mut self.heartbeat,
+            &mut self.replica_timeout,
         ] {
             *time = (*time).clamp(SHORTEST_TIME, LONGEST_TIME);
         }

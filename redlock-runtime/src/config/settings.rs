@@ -120,6 +120,10 @@ macro_rules! for_each_pool_setting {
             /// taken by a replica.
             trust_aof: bool;
 
+            /// Sets how many replicas of this pool's server must acknowledge a lock before it counts. None by default. A
+            /// replica that takes the server's place then has the lock. While fewer acknowledge, the pool has no vote.
+            replicas: u32;
+
             /// Sets the PEM file with the CAs that may issue the certificate of this pool's server, instead of the
             /// system's CAs. All TLS settings are for `rediss://` URLs.
             ///

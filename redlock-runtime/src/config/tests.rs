@@ -146,6 +146,7 @@ fn a_wrong_value_is_refused_with_what_is_expected() {
         .node_timeout = 0ms => not from 1 ms to a day
         pools.vetting = ask => `refuse` or `warn`
         pools.trust_aof = yes => `true` or `false`
+        pools.replicas = all => a whole number from 0
         shutdown.deadline = 2d => above a day
         http.contended_status = 200 => not from 400 to 599
         http.contended_status = 70000 => a whole number from 0 to 65535

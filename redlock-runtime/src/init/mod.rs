@@ -236,6 +236,7 @@ fn options_of_pool(config: &Config, name: &str, options: RedisOptions) -> RedisO
     options
         .vetting(pool.vetting.unwrap_or_default())
         .trust_aof(pool.trust_aof.unwrap_or(false))
+        .replicas(pool.replicas.unwrap_or(0))
 }
 
 #[cfg(test)]

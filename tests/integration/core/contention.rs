@@ -11,7 +11,7 @@ use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
 use crate::core::fixture::{SOON, client, connect_with, impatient, once, patient, settle, start};
 
 /// Returns one attempt for each kind of lock, each for another resource.
-pub(super) fn each_kind() -> [Request; 6] {
+pub(crate) fn each_kind() -> [Request; 6] {
     let fenced = once("fenced").fencing(true);
     [
         once("plain"),

@@ -5,9 +5,11 @@ use std::time::Duration;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::request::Kind;
-use redlock_core::{Request, Resource};
+use redlock_core::{NodeSet, Request, Resource};
+use redlock_tests::{NodeOptions, Nodes, RedisNode};
 
-use crate::core::fixture::{SOON, client, once, settle, start};
+use crate::core::fixture::{SOON, client, connect_with, once, settle, start, until_voting};
+use crate::replicas::acknowledged_by;
 
 const TTL: Duration = Duration::from_secs(600);
 const LONGER: Duration = Duration::from_secs(6000);
@@ -42,17 +44,31 @@ fn holders() -> Vec<(Request, Duration)> {
 
 #[tokio::test]
 async fn every_kind_of_holder_goes_on_and_releases_on_a_full_server() {
+    let (nodes, set) = start(1).await;
+    holders_go_on_and_release(&nodes, &set).await;
+}
+
+#[tokio::test]
+async fn holders_go_on_on_a_full_server_whose_replica_acknowledges() {
+    let nodes = Nodes::start(1).await;
+    let options = NodeOptions::default().arg("repl-diskless-sync-delay", "0");
+    let _replica = RedisNode::start_with(options.replica_of(&nodes[0])).await;
+    let set = connect_with(nodes.urls(), &acknowledged_by(1)).await;
+    until_voting(&set[0], true).await;
+    holders_go_on_and_release(&nodes, &set).await;
+}
+
+async fn holders_go_on_and_release(nodes: &Nodes, set: &NodeSet) {
     // One by one, and all at once: releases that pile up go in one script.
     for at_once in [false, true] {
-        let (nodes, set) = start(1).await;
         let mut leases = Vec::new();
         for (request, longer) in holders() {
-            let lease = client().acquire(&set, &request).await.unwrap();
+            let lease = client().acquire(set, &request).await.unwrap();
             leases.push((format!("{request:?}"), lease, longer));
         }
         nodes[0].command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
         nodes[0].command(["CONFIG", "SET", "maxmemory", "1"]);
-        let refused = client().acquire(&set, &once("new")).await.unwrap_err();
+        let refused = client().acquire(set, &once("new")).await.unwrap_err();
         assert!(matches!(refused, AcquireError::Unavailable(_)), "{refused}");
 
         let mut failed = Vec::new();
@@ -81,12 +97,14 @@ async fn every_kind_of_holder_goes_on_and_releases_on_a_full_server() {
                 }
             }
         }
-        settle(&set).await;
+        settle(set).await;
         assert_eq!(failed, [""; 0]);
         nodes.assert_no_lock_keys(SOON).await;
         assert!(
             nodes[0].get("redlock:once:{job}").is_some(),
             "no record of the run"
         );
+        nodes[0].command(["CONFIG", "SET", "maxmemory", "0"]);
+        nodes[0].flushall();
     }
 }

@@ -5,7 +5,7 @@ mod batches;
 mod bodies;
 mod bytes;
 mod connections;
-mod contention;
+pub(crate) mod contention;
 mod fencing;
 pub(crate) mod fixture;
 mod force_release;

@@ -50,6 +50,12 @@ async fn a_pool_in_memory_has_no_file_that_could_be_trusted() {
 }
 
 #[tokio::test]
+async fn a_pool_in_memory_has_no_replicas_to_wait_for() {
+    let text = refusal(Config::new().pool("a", "memory://a").replicas("a", 1)).await;
+    assert!(text.contains("the pool `a` has `replicas`"), "{text}");
+}
+
+#[tokio::test]
 async fn every_mistake_is_reported_at_once_and_without_secrets() {
     let config = Config::new()
         .pool("a", "http://user:s3cret@host")
@@ -230,6 +236,19 @@ async fn a_server_that_evicts_keys_is_refused_with_its_pool() {
     assert_eq!(problem.pools, ["a"]);
     let text = problem.to_string();
     assert!(text.contains("allkeys-lru"), "{text}");
+}
+
+#[tokio::test]
+async fn a_start_with_too_few_replicas_says_what_to_do() {
+    let node = RedisNode::start().await;
+    let config = Config::new().pool("a", node.url()).replicas("a", 1);
+    // A service has to start while a replica is down.
+    let redlock = Redlock::start(config.connect_timeout(SOON)).await.unwrap();
+    let refused = registry(&redlock).scope(lock("r").acquire()).await;
+    let text = refused.unwrap_err().to_string();
+    let fix = "0 of 1 replicas acknowledged a write within 40 ms; the server has 0 connected: add replicas, or lower \
+               `replicas`";
+    assert!(text.contains(fix), "{text}");
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ const KEYS: [(&str, &str); 8] = [
     ),
     (
         "pools",
-        "url url url vetting trust_aof tls_ca tls_cert tls_key urll",
+        "url url url vetting trust_aof replicas tls_ca tls_cert tls_key urll",
     ),
     ("defaults", PARAMETERS),
     ("sites", PARAMETERS),

@@ -143,11 +143,13 @@ impl<'a> Actor<'a> {
             self.end_suspicion();
             self.handle_answer(purpose, value)?;
         }
-        if self.waits_for_callers() {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
+        if !self.pipe.awaits_replicas() {
+            if self.waits_for_callers() {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            self.send_submitted();
         }
-        self.send_submitted();
         if self.batch.has_ended && self.pipe.is_empty() {
             return Poll::Ready(Ok(()));
         }
@@ -345,7 +347,7 @@ impl<'a> Actor<'a> {
             }
             if self.heartbeat_at <= now {
                 self.heartbeat_at = now + pipe.inbox.options.heartbeat;
-                pipe.send_commands(self.heartbeat.clone(), Purpose::Heartbeat);
+                pipe.send_heartbeat(self.heartbeat.clone());
             }
             self.watches.ask_due(&mut self.pipe);
             let dues = [

@@ -7,13 +7,15 @@ use ::redis::{AsyncConnectionConfig, ErrorKind, Pipeline, ProtocolVersion, Redis
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::io_thread::IoThread;
-use crate::node::{NodeError, Value, was_not_run};
+use crate::model::resource::Shown;
+use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 use crate::redis::address::Server;
 use crate::redis::errors::not_connected;
 
 use super::command::{unconnected, value};
 use super::handshake::{Greeting, handshake, read_greeting};
 use super::open::{At, ConnectTo, Opened, at_each_address, open};
+use super::replica_wait::ReplicaWait;
 use super::watches::Watches;
 
 /// The time limit for a server that is only asked questions. All its addresses share it.
@@ -105,6 +107,46 @@ async fn connect_at(
         watches: Watches::new(asked.is_resp3.then_some(messages)),
         addresses: at.map(|at| (at, id)).into_iter().collect(),
     })
+}
+
+impl Connected {
+    /// Writes on the new connection, and returns an error if too few replicas acknowledge. A replica is asked for
+    /// nothing, because the driver refuses it for its role.
+    pub(in crate::redis) async fn await_replicas(
+        &mut self,
+        replicas: &ReplicaWait,
+        user: &str,
+    ) -> Result<(), NodeError> {
+        let facts = &self.greeting.facts;
+        if facts.is_replica() {
+            return Ok(());
+        }
+        let present = facts.get("connected_slaves").unwrap_or("an unknown number");
+        let are_too_few = present.parse().is_ok_and(|it: u32| it < replicas.wanted);
+        let fix = if are_too_few {
+            ": add replicas, or lower `replicas`"
+        } else {
+            ""
+        };
+        let mut questions = Pipeline::new();
+        for command in replicas.probe() {
+            questions.add_command(command);
+        }
+        let answers = send_questions(&mut self.opened, &questions).await?;
+        let judged = replicas.judge(&answers);
+        judged.map_err(|error| match error.kind() {
+            NodeErrorKind::TimedOut => {
+                not_connected(format!("{error}; the server has {present} connected{fix}"))
+            }
+            NodeErrorKind::Denied => {
+                let user = Shown(user.as_bytes());
+                let detail =
+                    format!("`replicas` needs WAIT: {error}; run there: ACL SETUSER {user} +wait");
+                NodeError::unsent(NodeErrorKind::Denied, detail)
+            }
+            _ => not_connected(format!("`replicas` needs a write and WAIT: {error}")),
+        })
+    }
 }
 
 /// A connection, with the answers to the questions that were asked on it.

@@ -8,6 +8,7 @@ mod error_streaks;
 pub(super) mod handshake;
 pub(super) mod open;
 mod pipeline;
+pub(super) mod replica_wait;
 pub(super) mod watches;
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use crate::redis::inbox::{Inbox, QueuedCall};
 use super::command::{CallExtras, broken, command, is_of_replica, many, value};
 use super::handshake::add_scripts;
 use super::open::Opened;
+use super::replica_wait::ReplicaWait;
 
 /// The most calls in one write, because their callers get their answers together. Also the most acquisitions, and the
 /// most releases, in one script call, because the server serves nothing else while the script runs.
@@ -43,6 +44,8 @@ pub(super) struct CommandPipeline {
     pub(super) opened: Opened,
     pub(super) extras: CallExtras,
     pub(super) inbox: Arc<Inbox>,
+    /// The wait that ends each write of votes; `None` unless votes depend on replicas.
+    replica_wait: Option<ReplicaWait>,
     /// The commands of the next write.
     commands: Vec<Cmd>,
     purposes: Few<Purpose>,
@@ -78,6 +81,8 @@ struct Flight {
     since: Instant,
     /// The purpose of each command, or a single purpose for all of them.
     purposes: Few<Purpose>,
+    /// The number of commands at the end that have no purpose, because they wait for replicas.
+    waits: usize,
 }
 
 pub(super) enum Purpose {
@@ -95,12 +100,24 @@ pub(super) enum Purpose {
     Watch(Vec<Arc<[u8]>>),
 }
 
+impl Purpose {
+    /// Returns the callers' calls that the answer belongs to.
+    pub(super) fn calls(&self) -> &[QueuedCall] {
+        match self {
+            Self::Call(queued) => std::slice::from_ref(queued),
+            Self::Several(calls) => calls,
+            _ => &[],
+        }
+    }
+}
+
 impl CommandPipeline {
     pub(super) fn new(opened: Opened, extras: CallExtras, inbox: &Arc<Inbox>, joins: bool) -> Self {
         let now = inbox.time.now();
         Self {
             opened,
             extras,
+            replica_wait: ReplicaWait::new(&inbox.options),
             commands: Vec::new(),
             purposes: Few::new(),
             acquisitions: Vec::new(),
@@ -124,7 +141,17 @@ impl CommandPipeline {
 
     /// Sends several commands in one write of their own. Their answers are delivered as one list.
     pub(super) fn send_commands(&mut self, commands: Pipeline, purpose: Purpose) {
-        self.launch_all(commands, smallvec![purpose]);
+        self.launch_all(commands, smallvec![purpose], 0);
+    }
+
+    /// Sends the commands of a heartbeat in one write, and a wait for replicas, so that an idle node notices them too.
+    pub(super) fn send_heartbeat(&mut self, mut commands: Pipeline) {
+        let asked = commands.len();
+        for command in self.replica_wait.iter().flat_map(ReplicaWait::probe) {
+            commands.add_command(command);
+        }
+        let waits = commands.len() - asked;
+        self.launch_all(commands, smallvec![Purpose::Heartbeat], waits);
     }
 
     /// Adds a command to the next write. Commands share a write, because each write costs the crate time.
@@ -244,12 +271,16 @@ impl CommandPipeline {
     pub(super) fn send(&mut self) {
         self.join();
         let purposes = std::mem::take(&mut self.purposes);
+        if let Some(replicas) = &self.replica_wait {
+            self.commands.extend(replicas.commands(&purposes));
+        }
         if self.commands.len() > 1 {
+            let waits = self.commands.len() - purposes.len();
             let mut several = Pipeline::with_capacity(self.commands.len());
             for command in self.commands.drain(..) {
                 several.add_command(command);
             }
-            self.launch_all(several, purposes);
+            self.launch_all(several, purposes, waits);
         } else if let Some(alone) = self.commands.pop() {
             let mut connection = self.opened.connection.clone();
             // A single command costs the crate less than a pipeline with one command.
@@ -257,21 +288,21 @@ impl CommandPipeline {
                 let answer = connection.send_packed_command(&alone);
                 Ok(smallvec![value(answer.await?)])
             });
-            self.launch(answers, purposes);
+            self.launch(answers, purposes, 0);
         }
     }
 
-    fn launch_all(&mut self, commands: Pipeline, purposes: Few<Purpose>) {
+    fn launch_all(&mut self, commands: Pipeline, purposes: Few<Purpose>, waits: usize) {
         let mut connection = self.opened.connection.clone();
         let answers = Box::pin(async move {
             let answers = connection.send_packed_commands(&commands, 0, commands.len());
             Ok(answers.await?.into_iter().map(value).collect())
         });
-        self.launch(answers, purposes);
+        self.launch(answers, purposes, waits);
     }
 
     /// Hands commands to the crate by the first poll of their future. The crate writes in the order of first polls.
-    fn launch(&mut self, mut answers: AnswersFuture, purposes: Few<Purpose>) {
+    fn launch(&mut self, mut answers: AnswersFuture, purposes: Few<Purpose>, waits: usize) {
         let since = self.now();
         // The first poll hands the commands over, because the connection's queue never fills. It completes at once only
         // if the connection has ended. Then no waker is registered, so keep the result for `next` and wake the actor.
@@ -285,6 +316,7 @@ impl CommandPipeline {
             answers,
             since,
             purposes,
+            waits,
         });
     }
 
@@ -307,6 +339,13 @@ impl CommandPipeline {
             self.inbox.has_served.store(false, Ordering::Relaxed);
             return Err(lost(IS_REPLICA));
         }
+        if flight.waits > 0
+            && let Some(replicas) = &self.replica_wait
+        {
+            let calls = values.len().saturating_sub(flight.waits);
+            replicas.judge(&values[calls..])?;
+            values.truncate(calls);
+        }
         if flight.purposes.len() == 1 && values.len() > 1 {
             values = smallvec![Value::List(values.into_vec())];
         }
@@ -322,6 +361,12 @@ impl CommandPipeline {
 
     pub(super) fn is_empty(&self) -> bool {
         self.flights.is_empty()
+    }
+
+    /// True while a write waits for replicas. The server would serve later calls only after that wait, so they gather,
+    /// and share the next one.
+    pub(super) fn awaits_replicas(&self) -> bool {
+        self.replica_wait.is_some() && self.flights.iter().any(|flight| flight.waits > 0)
     }
 
     /// Returns the age of the oldest unanswered operation.

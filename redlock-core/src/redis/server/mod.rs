@@ -22,6 +22,7 @@ use super::connection::actor::{Actor, Replaced};
 use super::connection::check::ServerCheck;
 use super::connection::connect::{Connected, connect};
 use super::connection::open::ConnectTo;
+use super::connection::replica_wait::ReplicaWait;
 use super::errors::{IS_REPLICA, not_connected};
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
@@ -258,7 +259,14 @@ impl Driver {
             self.connect_to,
             &self.io,
         );
-        let connected = connected.await.map_err(|error| {
+        let connected = async {
+            let mut connected = connected.await?;
+            if let Some(replicas) = ReplicaWait::new(options) {
+                connected.await_replicas(&replicas, server.user()).await?;
+            }
+            Ok(connected)
+        };
+        let connected = connected.await.map_err(|error: NodeError| {
             if self.address.fails_over() {
                 // Name the master, because the node's address leaves it open.
                 return NodeError::unsent(error.kind(), format!("master {server}: {error}"));

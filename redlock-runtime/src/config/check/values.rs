@@ -123,6 +123,12 @@ impl Config {
                  in no file, a Redis Cluster has no restart check, and `memory://` has no file; leave `trust_aof` out",
             );
         }
+        if pool.replicas.is_some_and(|count| count > 0) && !address.is_server() {
+            refuse(
+                KeyPath::new("pools", name, "replicas"),
+                "has `replicas`, which is for Redis, and no other node has any; leave `replicas` out",
+            );
+        }
         if address.is_cluster() && self.restart_check == Some(RestartCheck::Strict) {
             refuse(
                 KeyPath::new("", "", "restart_check"),
