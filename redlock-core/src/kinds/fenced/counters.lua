@@ -23,7 +23,11 @@ if first then
   function counted(step, least, ttl, window)
     local asked, life = tonumber(least), tonumber(ttl)
     local count, before, found = asked, 0, {}
-    if window then count = math.min(math.max(count, now - window), now + window) end
+    local latest
+    if window then
+      latest = now + window
+      if count > latest then count = latest elseif count < now - window then count = now - window end
+    end
     for i = first, last do
       local digits = redis.pcall('GET', KEYS[i])
       local stands = type(digits) == 'string' and tonumber(digits)
@@ -34,7 +38,7 @@ if first then
     if count < before + step then count = before + step end
     local text = count == asked and least or string.format('%.0f', count)
     local period, lasts = count - count % 600000000, ttl
-    local keeps = window and life <= 4200000 and count <= now + window
+    local keeps = latest and life <= 4200000 and count <= latest
     if count > now then
       life = life + math.ceil((count - now) / 1000)
       lasts = nil

@@ -32,7 +32,7 @@ fn the_script_has_the_period_and_the_usual_life() {
     let script = include_str!("counters.lua");
     assert!(script.contains(&format!("count % {}, ", PERIOD.as_micros())));
     assert!(script.contains(&format!(
-        "life <= {} and count <= now + window\n",
+        "life <= {} and count <= latest\n",
         USUAL_LIFE.as_millis()
     )));
 }
