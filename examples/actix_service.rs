@@ -103,8 +103,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let app = App::new().app_data(payments.clone());
         app.service((charge, healthz))
     })
-    // A client that hangs up frees its order. By default, actix-web runs the handler to its end.
-    .h1_allow_half_closed(false)
     // Replaces actix-web's own handling of signals. SIGTERM or Ctrl-C stops new connections and new locks. Requests
     // under way have the grace period to finish.
     .shutdown_signal(shutdown_signal())

@@ -32,6 +32,16 @@ struct Receipt {
     cents: u64,
 }
 
+/// Runs the charge in its own task, because axum drops the handler when its client hangs up.
+async fn charge_order(
+    payments: State<Payments>,
+    order_id: Path<u64>,
+    body: Json<Charge>,
+) -> Result<Json<Receipt>, AppError> {
+    let charging = tokio::spawn(charge(payments, order_id, body));
+    charging.await.expect("a charge that does not panic")
+}
+
 /// Charges an order once. The lock keeps other requests out between the check and the charge.
 #[redlock(resource = "order:{order_id}", ttl = "30s")]
 async fn charge(
@@ -94,7 +104,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let app = Router::new()
         .route("/healthz", get(healthz))
-        .route("/orders/{order_id}/charge", post(charge))
+        .route("/orders/{order_id}/charge", post(charge_order))
         .with_state(Payments::default());
     let address = std::env::var("LISTEN").unwrap_or_else(|_| "127.0.0.1:3000".to_owned());
     let listener = TcpListener::bind(address).await?;

@@ -122,7 +122,8 @@
 //!
 //! A feature leaves the texts and the behaviour of all other parts unchanged, so cargo may unify features in a build.
 //!
-//! If its client hangs up, axum drops the handler, and the drop releases the lock. actix-web lets the handler run on by
+//! If its client hangs up, axum drops the handler, and the drop releases the lock, unless the handler
+//! [spawned the body](guide::tasks::errors#over-http). actix-web lets the handler run on by
 //! default, and the lock stays until the body ends. `HttpServer::h1_allow_half_closed(false)` makes actix-web drop the
 //! handler, too.
 //!

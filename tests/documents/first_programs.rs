@@ -54,14 +54,6 @@ fn every_example_is_short_and_in_the_list() {
 }
 
 #[test]
-fn the_page_on_own_nodes_shows_the_example() {
-    let page = read(format!("{GUIDE}/operate/your_own_node.md"));
-    let example = read("examples/own_node.rs");
-    let (_, program) = example.split_once("\n\n").expect("a program");
-    assert_eq!(blocks(&page, &["rust,no_run"])[0], program);
-}
-
-#[test]
 fn the_guide_begins_with_the_programs_that_a_test_builds() {
     let page = read(format!("{GUIDE}/start/first_lock.md"));
     let folders = ["examples/first_axum", "examples/first_actix"];

@@ -67,7 +67,7 @@ impl ServerFacts {
         facts.iter().any(|fact| self.get(fact).is_some())
     }
 
-    /// Returns the facts that the server hides, each with what is checked instead; empty if it hides none.
+    /// Returns the facts that the server hides, each with what is checked instead.
     pub(super) fn hidden(&self, trusts_aof: bool) -> String {
         let hidden = HIDEABLE
             .iter()

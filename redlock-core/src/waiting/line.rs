@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +32,7 @@ const NEXT_LOOK: Duration = Duration::from_millis(1);
 pub(crate) struct LineKey {
     keys: Resource,
     /// A line is for one kind. The nodes decide which kind goes first.
-    kind: Kind,
+    pub(super) kind: Kind,
     /// The identities of the nodes, sorted, so that their order makes no difference.
     nodes: SmallVec<[usize; 5]>,
 }
@@ -59,15 +58,14 @@ impl Hash for LineKey {
 
 /// The callers that want one lock.
 pub(super) struct Line {
-    pub(super) key: LineKey,
     /// Locked after the map of lines, and after the state of a lease.
     pub(super) state: Mutex<LineState>,
 }
 
 impl Line {
-    pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
+    pub(super) fn new(kind: Kind, handover_time: Duration) -> Self {
         // A streak on n permits may last longer, because each of n holders may let other processes in.
-        let holders = match key.kind {
+        let holders = match kind {
             Kind::Permits(count) => count.min(MOST_HOLDERS),
             _ => 1,
         };
@@ -77,18 +75,8 @@ impl Line {
             ..LineState::default()
         };
         Self {
-            key,
             state: Mutex::new(state),
         }
-    }
-
-    /// Marks the line dead if it may be forgotten. Returns true if this call marked the line. The caller has locked the
-    /// map, and then removes the line from the map.
-    pub(super) fn die_if_forgotten(&self, now: Moment) -> bool {
-        let mut state = self.state.lock();
-        let dies = !state.is_dead && state.may_be_forgotten(now);
-        state.is_dead |= dies;
-        dies
     }
 }
 
@@ -123,8 +111,6 @@ pub(super) struct LineState {
     pub(super) refusal: Option<Arc<RefusedAttempt>>,
     /// The ticket of the last waiter that was in line when the nodes refused an attempt.
     last_refused: u64,
-    /// True once the line was removed from the map. Every caller has left a dead line.
-    pub(super) is_dead: bool,
 }
 
 /// The reason why a caller in line gives up before its turn.
@@ -140,16 +126,19 @@ pub(crate) enum NoTurn {
 }
 
 impl LineState {
-    /// Clears an empty line, but keeps its streak and the number of permits held. Returns the rest, to be dropped after
-    /// the line is unlocked.
-    pub(super) fn clear(&mut self) -> Self {
-        let cleared = Self {
-            share: mem::take(&mut self.share),
-            permits_held: self.permits_held,
-            is_dead: self.is_dead,
-            ..Self::default()
-        };
-        mem::replace(self, cleared)
+    /// Clears an empty line. Keeps its streak and the number of permits held, unless the streak is over `now`. Returns
+    /// what has to be dropped after the line is unlocked.
+    pub(super) fn clear(
+        &mut self,
+        now: Moment,
+    ) -> (Option<HandedClaim>, Option<Arc<RefusedAttempt>>) {
+        if self.share.is_over(now) {
+            self.share.forget();
+            self.permits_held = 0;
+        }
+        (self.released, self.last_refused) = (0, 0);
+        self.quiet_until = Moment::default();
+        (self.handed_claim.take(), self.refusal.take())
     }
 
     /// True if the caller with this ticket has the turn.

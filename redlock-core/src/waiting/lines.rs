@@ -3,9 +3,7 @@
 //! [`handed_claim`](super::handed_claim) describes how a lock goes from one caller to the next.
 #![doc = include_str!("lines.md")]
 
-use std::borrow::Borrow;
-use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -45,33 +43,10 @@ pub(crate) struct Lines {
 }
 
 struct LineMap {
-    lines: HashSet<LineByKey>,
+    lines: HashMap<LineKey, Arc<Line>>,
     /// The number of lines above which the map is searched for empty ones.
     many: usize,
 }
-
-/// An entry of the map, which finds a line by the line's own key.
-struct LineByKey(Arc<Line>);
-
-impl Borrow<LineKey> for LineByKey {
-    fn borrow(&self) -> &LineKey {
-        &self.0.key
-    }
-}
-
-impl Hash for LineByKey {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.0.key.hash(hasher);
-    }
-}
-
-impl PartialEq for LineByKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.key == other.0.key
-    }
-}
-
-impl Eq for LineByKey {}
 
 impl Lines {
     pub(crate) fn new(
@@ -86,7 +61,7 @@ impl Lines {
             waiting: AtomicUsize::new(0),
             last_ticket: AtomicU64::new(0),
             map: Mutex::new(LineMap {
-                lines: HashSet::new(),
+                lines: HashMap::new(),
                 many: MANY_LINES,
             }),
         }
@@ -148,11 +123,11 @@ impl Lines {
         budget: &mut RetryBudget<'_>,
     ) -> Result<Turn, NoTurn> {
         let (environment, timeout) = (&self.context.environment, self.context.node_timeout);
-        let (mut turn, mut gives_up) = (self.enter(key), None);
+        let (turn, mut gives_up) = (self.enter(key), None);
         loop {
             let now = environment.now();
             // `stand` returns `None` once the caller has the turn. Until then, `turn` is the caller's place in line.
-            let Some(until) = self.stand(&mut turn, gives_up, now)? else {
+            let Some(until) = self.stand(&turn, gives_up, now)? else {
                 return Ok(turn);
             };
             let is_unanswered = turn.line.state.lock().is_unanswered(now);
@@ -185,18 +160,15 @@ impl Lines {
     }
 
     fn find(&self, key: &LineKey) -> Option<Arc<Line>> {
-        let map = self.map.lock();
-        map.lines.get(key).map(|line| Arc::clone(&line.0))
+        self.map.lock().lines.get(key).map(Arc::clone)
     }
 
-    /// Returns the line of `key`. The line may be dead before the caller locks it.
+    /// Returns the line of `key`.
     fn find_or_add(&self, key: LineKey) -> Arc<Line> {
         let mut map = self.map.lock();
-        if let Some(line) = map.lines.get(&key) {
-            return Arc::clone(&line.0);
-        }
-        let line = Arc::new(Line::new(key, self.handover_time));
-        map.lines.insert(LineByKey(Arc::clone(&line)));
+        let line = map.lines.entry(key);
+        let line = line.or_insert_with_key(|key| Arc::new(Line::new(key.kind, self.handover_time)));
+        let line = Arc::clone(line);
         let are_many = map.lines.len() > map.many;
         drop(map);
         if are_many {
@@ -205,12 +177,15 @@ impl Lines {
         line
     }
 
-    /// Removes lines that have been empty for a while.
-    fn sweep(&self) {
+    /// Removes lines that have been empty for a while. Nobody can find a line while the map is locked, so a line with
+    /// one reference, the map's, stays without callers.
+    pub(super) fn sweep(&self) {
         // Read the clock before the mutex is taken, because the clock is foreign code.
         let now = self.context.now();
         let mut map = self.map.lock();
-        map.lines.retain(|line| !line.0.die_if_forgotten(now));
+        map.lines.retain(|_, line| {
+            Arc::strong_count(line) > 1 || !line.state.lock().may_be_forgotten(now)
+        });
         map.many = MANY_LINES.max(map.lines.len() * 2);
     }
 
@@ -221,20 +196,12 @@ impl Lines {
     /// [`NoTurn`] says that the line is full, or what is known of the lock if the caller gives up at `gives_up`.
     pub(super) fn stand(
         &self,
-        turn: &mut Turn,
+        turn: &Turn,
         gives_up: Option<Moment>,
         now: Moment,
     ) -> Result<Option<Moment>, NoTurn> {
         let deadline = self.step_deadline(now, self.context.node_timeout);
-        let mut line = loop {
-            let line = turn.line.state.lock();
-            if !line.is_dead {
-                break line;
-            }
-            // The last caller removed this line, so look for the new one in the map.
-            drop(line);
-            turn.line = self.find_or_add(turn.line.key.clone());
-        };
+        let mut line = turn.line.state.lock();
         if line.may_be_forgotten(now) {
             line.share.forget();
         }
@@ -288,13 +255,13 @@ impl Lines {
     }
 
     /// Removes a caller from its line. If the caller has the turn, the turn goes to the first waiter. If the line is
-    /// then empty, releases a claim that was handed over, and forgets the line: now, or later in `sweep`.
+    /// then empty, releases a claim that was handed over. The line stays for the next caller, until `sweep`.
     pub(super) fn leave(&self, turn: &Turn) {
         let (number, now) = (turn.ticket.number, self.context.now());
         let deadline = self.step_deadline(now, self.context.node_timeout);
         // Drop the rest of the line after the mutexes are unlocked. It may have the last reference to a node.
         let _remains;
-        let (next, may_be_forgotten) = {
+        let next = {
             let mut line = turn.line.state.lock();
             let next = if line.has(number) {
                 self.pass(&mut line, deadline)
@@ -303,22 +270,10 @@ impl Lines {
                 self.waiting.fetch_sub(waited.into(), Relaxed);
                 None
             };
-            _remains = line.is_empty().then(|| line.clear());
-            (next, line.may_be_forgotten(now))
+            _remains = line.is_empty().then(|| line.clear(now));
+            next
         };
         wake(next);
-        if may_be_forgotten {
-            self.forget(&turn.line, now);
-        }
-    }
-
-    /// Removes a line from the map if the line's streak is over, unless a caller has come meanwhile. So a lock has one
-    /// line at any time.
-    pub(super) fn forget(&self, line: &Line, now: Moment) {
-        let mut map = self.map.lock();
-        if line.die_if_forgotten(now) {
-            map.lines.remove(&line.key);
-        }
     }
 
     /// Returns the number of lines, including empty lines that are still in the map.
@@ -330,7 +285,7 @@ impl Lines {
     #[cfg(test)]
     pub(super) fn is_locked(&self) -> bool {
         let map = self.map.try_lock();
-        map.is_none_or(|map| map.lines.iter().any(|line| line.0.state.is_locked()))
+        map.is_none_or(|map| map.lines.values().any(|line| line.state.is_locked()))
     }
 }
 

@@ -20,6 +20,9 @@ pub(super) const DEFAULT_FILE: &str = "redlock.toml";
 /// The keys that only the attribute can set, because they are part of the function's meaning, or of its type.
 const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "if_locked", "guard", "note", "name", "crate"];
 
+/// The parameters that `[defaults]` refuses, because they would change the meaning of every lock.
+const OF_ONE_FUNCTION: [&str; 4] = ["once_per", "remember", "permits", "kind"];
+
 /// The path of a key in a configuration, or, with an empty `key`, of a table.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KeyPath {
@@ -209,13 +212,19 @@ fn meant_by_variable(variable_name: &str) -> String {
         let named = variable("pools", "<NAME>", "");
         return format!("; those of this kind are `{named}_…`, and end in {keys}");
     }
+    if rest.starts_with("site") || OF_ONE_FUNCTION.contains(&&*rest) {
+        let right = "write its table, such as `[sites.\"shop::charge\"]`, into the file";
+        return format!("; a function has no variables: {right}");
+    }
     let name_in = |section| if has_names(section) { "<NAME>" } else { "" };
     if let Some((section, _)) = sections_of_variables().find(|(_, keys)| keys.contains(&&*rest)) {
         let meant = variable(section, name_in(section), &rest);
         return format!("; did you mean `{meant}`?");
     }
     let known = sections_of_variables().flat_map(|(section, keys)| {
-        let keys = keys.into_iter();
+        let keys = keys
+            .into_iter()
+            .filter(|key| !OF_ONE_FUNCTION.contains(key));
         keys.map(move |key| variable(section, name_in(section), key))
     });
     let known: Vec<_> = known.chain([CONFIG_FILE.to_owned()]).collect();

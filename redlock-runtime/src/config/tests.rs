@@ -125,12 +125,19 @@ fn an_unknown_variable_is_refused_with_what_was_meant() {
         REDLOCK_MAXTTL => did you mean `REDLOCK_MAX_TTL`?
         REDLOCK_POOLS_EU_WEST_URI => those of this kind are `REDLOCK_POOLS_<NAME>_…`, and end in URL, PASSWORD_FILE,
         REDLOCK_POOLS__URL => those of this kind are `REDLOCK_POOLS_<NAME>_…`
+        REDLOCK_SITES_SHOP__CHARGE_TTL => a function has no variables: write its table, such as `[sites.
+        REDLOCK_ONCE_PER => a function has no variables: write its table
         ",
     ) {
         let error = Config::new().with_env([(name, "1")]).unwrap_err();
         let expected = format!(": {name}: there is no such variable; {expected}");
         assert!(error.to_string().contains(&expected), "{error}");
     }
+    // A list of all variables leaves out those that are always refused.
+    let all = Config::new().with_env([("REDLOCK_X", "1")]).unwrap_err();
+    let all = all.to_string();
+    assert!(all.contains("`REDLOCK_DEFAULTS_MAX_HOLD`"), "{all}");
+    assert!(!all.contains("ONCE_PER"), "{all}");
 }
 
 #[test]

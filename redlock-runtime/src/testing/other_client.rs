@@ -52,7 +52,7 @@ impl OtherClient {
         self
     }
 
-    /// Sets the kind of lock. Default: the plain lock.
+    /// Sets the kind of lock. Default: the plain lock, which takes the first permit of a resource with permits.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -62,6 +62,10 @@ impl OtherClient {
     /// let report = || redlock_runtime::lock("report:7").retry_count(0);
     /// assert!(report().acquire().await.unwrap_err().is_contended());
     /// report().kind(Kind::Read).acquire().await.unwrap().release().await;
+    ///
+    /// // Both permits of a resource with two.
+    /// let _holds = [(); 2].map(|()| locks.other_client().kind(Kind::Permits(2)).hold("upstream"));
+    /// assert!(redlock_runtime::lock("upstream").permits(2).retry_count(0).acquire().await.is_err());
     /// # }
     /// ```
     pub fn kind(mut self, kind: Kind) -> Self {
@@ -119,7 +123,7 @@ impl OtherClient {
             match acquisition.vote(node.serve(&acquisition)) {
                 Vote::Granted { .. } => lease.nodes.push(node.clone()),
                 Vote::Held(holding) => panic!(
-                    "{} cannot hold `{}`: {} has it; {}",
+                    "{} cannot hold `{}`: {} has it (for a permit, set `kind(Kind::Permits(n))`); {}",
                     self.name,
                     resource,
                     holding.owner().unwrap_or("somebody"),

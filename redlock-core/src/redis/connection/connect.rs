@@ -31,7 +31,7 @@ pub(in crate::redis) struct Connected {
 }
 
 impl Connected {
-    /// Returns what the server hides or lacks, with what is left without it; empty if that is nothing.
+    /// Returns what the server hides or lacks. Each part says what is left without it.
     pub(in crate::redis) fn hidden(&self, trusts_aof: bool) -> String {
         let mut hidden = self.greeting.facts.hidden(trusts_aof);
         if self.watches.are_impossible() {

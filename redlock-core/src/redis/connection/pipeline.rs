@@ -52,6 +52,8 @@ pub(super) struct CommandPipeline {
     /// The acquisitions, and after them the releases, of the next call for several.
     acquisitions: Vec<QueuedCall>,
     releases: Vec<QueuedCall>,
+    /// The marks of the keys of `releases`. Two keys may have one mark.
+    release_marks: u128,
     /// The moment from which calls are joined; `None` if this connection joins no calls.
     joins_from: Option<Instant>,
     /// Unanswered writes, in the order in which the server answers.
@@ -122,6 +124,7 @@ impl CommandPipeline {
             purposes: Few::new(),
             acquisitions: Vec::new(),
             releases: Vec::new(),
+            release_marks: 0,
             joins_from: joins.then_some(now),
             flights: VecDeque::new(),
             landed: Few::new().into_iter().zip(Few::new()),
@@ -189,7 +192,9 @@ impl CommandPipeline {
         let shares_key_with = |it: &QueuedCall| call.keys().any(|key| key == it.call().first_key());
         // Calls with a key in common keep their order, so add the gathered calls first if this call would overtake one.
         // A joined acquisition would overtake releases. A call that is not joined would overtake both.
-        if !joins_releases && self.releases.iter().any(shares_key_with)
+        let is_marked = |key| self.release_marks & mark(key) != 0;
+        let may_share = !self.releases.is_empty() && call.keys().any(is_marked);
+        if !joins_releases && may_share && self.releases.iter().any(shares_key_with)
             || !joins && self.acquisitions.iter().any(shares_key_with)
         {
             self.join();
@@ -198,6 +203,7 @@ impl CommandPipeline {
             return self.add_call(queued, false);
         }
         let several = if joins_releases {
+            self.release_marks |= mark(call.first_key());
             &mut self.releases
         } else {
             &mut self.acquisitions
@@ -210,6 +216,7 @@ impl CommandPipeline {
 
     /// Adds the gathered calls to the next write. Two or more become one call for several.
     fn join(&mut self) {
+        self.release_marks = 0;
         let taken = self.acquisitions.len();
         if taken + self.releases.len() < 2 {
             let alone = self.acquisitions.pop().or_else(|| self.releases.pop());
@@ -397,4 +404,12 @@ impl CommandPipeline {
             self.alarm.as_mut().reset(moment);
         }
     }
+}
+
+/// Returns one of 128 marks for `key`. Keys with different marks are different, and marks cost less to compare.
+fn mark(key: &[u8]) -> u128 {
+    let (start, end) = (key.first_chunk(), key.last_chunk());
+    let [start, end] = [start, end].map(|it| it.map_or(0, |it| u64::from_le_bytes(*it)));
+    // The highest bits of the product depend on all bytes.
+    1 << ((start.rotate_left(32) ^ end).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57)
 }

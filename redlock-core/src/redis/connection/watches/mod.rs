@@ -37,7 +37,6 @@ use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{NodeError, Value};
 use crate::redis::errors::{CLOSED, lost};
 
-use super::command::is_error;
 use super::pipeline::{CommandPipeline, Purpose};
 use watched_key::{KeyEnd, WatchedKey};
 
@@ -218,15 +217,7 @@ impl Watches {
         let (Value::List(answers), false) = (value, self.is_impossible) else {
             return;
         };
-        // A busy server serves the question later. All other errors are refusals, because each proxy words its own.
-        let is_temporary = |it: &Value| is_error(it, "BUSY") || is_error(it, "LOADING");
-        let denial = answers.iter().take(2).find_map(|answer| match answer {
-            Value::Error(text) if !is_temporary(answer) => {
-                Some(NodeError::server(text).to_string())
-            }
-            _ => None,
-        });
-        if let Some(reason) = denial {
+        if let Some(reason) = refusal(answers) {
             log_node!(
                 pipe.inbox.log,
                 WARN,
@@ -282,4 +273,18 @@ impl Watches {
         }
         watches
     }
+}
+
+/// Returns the server's reason, if it refuses to send messages. `answers` begins with those to `CLIENT TRACKING` and
+/// `CLIENT CACHING`.
+///
+/// A busy server refuses the question for a while only. The first error decides, because a busy Valkey runs the second
+/// command, which fails without the first. All other errors are refusals, because each proxy has words of its own.
+fn refusal(answers: &[Value]) -> Option<String> {
+    let error = answers.iter().take(2).find_map(|answer| match answer {
+        Value::Error(text) => Some(text),
+        _ => None,
+    })?;
+    let is_temporary = error.starts_with(b"BUSY") || error.starts_with(b"LOADING");
+    (!is_temporary).then(|| NodeError::server(error).to_string())
 }
