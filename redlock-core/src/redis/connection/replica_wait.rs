@@ -42,7 +42,7 @@ impl ReplicaWait {
         let peers = options.checked_set.as_deref();
         (options.replicas > 0).then(|| Self {
             wanted: options.replicas,
-            // `WAIT` takes 0 ms for no limit.
+            // A `WAIT` of 0 ms lasts forever.
             within: (options.replica_timeout)
                 .min(options.suspect_after / 2)
                 .max(Duration::from_millis(1)),
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_ends_before_the_caller_gives_up_and_the_node_is_suspect() {
+    fn a_wait_ends_before_its_caller_and_its_gate_give_up() {
         let options = || RedisOptions::default().replicas(1);
         let ms = Duration::from_millis;
         for (options, within) in [
