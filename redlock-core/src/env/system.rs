@@ -1,24 +1,20 @@
 //! The system as an environment: the boot clock, the operating system's randomness, and the library's thread.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rand::rngs::SysRng;
 use rand::{Rng as _, TryRng as _};
-use tokio::task::unconstrained;
 
 use super::{Clock, Entropy, Environment, Moment, Sleep, SleepKind, Spawn, Task};
-use crate::io_thread::{IoThread, Timer};
+use crate::io_thread::IoThread;
 
 /// The longest time of one tokio timer. Tokio's timers stop while the host is suspended, so a sleep looks at the boot clock
 /// again after this time.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
-
-/// The most timers that are kept for later sleeps.
-const MOST_SPARE: usize = 1024;
 
 impl IoThread {
     /// Returns the production environment: the boot clock, the operating system's randomness, and this thread
@@ -76,7 +72,7 @@ pub(super) struct LibrarySleep {
     /// Keeps the thread alive, because the thread has to wake the sleeper.
     io: IoThread,
     at: Moment,
-    timer: Option<Timer>,
+    timer: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
 impl Future for LibrarySleep {
@@ -93,32 +89,8 @@ impl Future for LibrarySleep {
             if left.is_zero() {
                 return Poll::Ready(());
             }
-            let timer = self.timer.take();
-            let spare = timer.or_else(|| self.io.spare_timers().lock().pop());
-            let nap = left.min(LONGEST_NAP);
-            self.timer = Some(match spare {
-                None => Box::pin(self.io.time().sleep(nap)),
-                Some(mut timer) => {
-                    timer.as_mut().reset(self.io.time().now() + nap);
-                    timer
-                }
-            });
-        }
-    }
-}
-
-impl Drop for LibrarySleep {
-    /// Keeps the timer for a later sleep.
-    fn drop(&mut self) {
-        let Some(mut timer) = self.timer.take() else {
-            return;
-        };
-        // Make the timer forget its sleeper.
-        let mut context = Context::from_waker(Waker::noop());
-        let _ = pin!(unconstrained(timer.as_mut())).poll(&mut context);
-        let mut spare = self.io.spare_timers().lock();
-        if spare.len() < MOST_SPARE {
-            spare.push(timer);
+            let nap = self.io.time().sleep(left.min(LONGEST_NAP));
+            self.timer = Some(Box::pin(nap));
         }
     }
 }
@@ -144,35 +116,7 @@ fn since_boot() -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::task::Wake;
-
     use super::*;
-
-    #[test]
-    fn a_timer_that_is_used_again_has_forgotten_its_last_sleeper() {
-        #[derive(Default)]
-        struct Sleeper(AtomicBool);
-        impl Wake for Sleeper {
-            fn wake(self: Arc<Self>) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
-        let io = IoThread::start().unwrap();
-        let clock = io.environment().clock;
-        let later = |millis| clock.now().saturating_add(Duration::from_millis(millis));
-        let sleeper = Arc::new(Sleeper::default());
-        let waker = Waker::from(Arc::clone(&sleeper));
-        let mut sleep = clock.sleep_until(later(10));
-        let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker));
-        assert!(polled.is_pending());
-        drop((sleep, waker));
-        assert_eq!(Arc::strong_count(&sleeper), 1);
-        assert_eq!(io.spare_timers().lock().len(), 1);
-        let until = later(30);
-        io.handle().block_on(clock.sleep_until(until));
-        assert!(clock.now() >= until && !sleeper.0.load(Ordering::Relaxed));
-    }
 
     #[test]
     fn a_timer_works_on_any_executor_and_outlives_the_last_handle() {

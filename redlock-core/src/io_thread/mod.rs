@@ -9,11 +9,9 @@ mod look_ups;
 
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -23,9 +21,6 @@ use crate::panics::caught;
 use crate::process::notice_forks;
 use look_ups::LookUps;
 
-/// A timer on the library's thread.
-pub(crate) type Timer = Pin<Box<tokio::time::Sleep>>;
-
 /// A handle to the library's I/O thread. The thread ends with the last handle. Nodes, clocks and sleeps have one.
 #[derive(Clone)]
 pub struct IoThread(Arc<IoThreadState>);
@@ -33,8 +28,6 @@ pub struct IoThread(Arc<IoThreadState>);
 struct IoThreadState {
     handle: Handle,
     look_ups: LookUps,
-    /// Timers of earlier sleeps. Tokio moves a timer with less work than a new one takes.
-    spare_timers: Mutex<Vec<Timer>>,
     /// Dropping the sender ends the thread.
     _alive: oneshot::Sender<()>,
 }
@@ -62,7 +55,6 @@ impl IoThread {
         Ok(Self(Arc::new(IoThreadState {
             handle,
             look_ups: LookUps::default(),
-            spare_timers: Mutex::default(),
             _alive: alive,
         })))
     }
@@ -70,10 +62,6 @@ impl IoThread {
     /// Returns the handle of the thread's tokio runtime.
     pub fn handle(&self) -> &Handle {
         &self.0.handle
-    }
-
-    pub(crate) fn spare_timers(&self) -> &Mutex<Vec<Timer>> {
-        &self.0.spare_timers
     }
 
     pub(crate) fn time(&self) -> LibraryTime {
