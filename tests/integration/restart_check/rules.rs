@@ -234,7 +234,7 @@ async fn without_a_rule_of_the_first_line_the_node_does_not_vote() {
 async fn without_one_of_the_others_the_node_does_without() {
     let all = documented();
     let others = all[1..].concat();
-    assert_eq!(others.len(), 15, "{others:?}");
+    assert_eq!(others.len(), 16, "{others:?}");
     for without in others {
         let node = server().await;
         let mut rules = all.concat();
