@@ -279,8 +279,8 @@ async fn without_one_of_the_others_the_node_does_without() {
                 be_refused_together(&set.node_set()).await;
                 assert!(denials(&node).contains("\"getrange\""));
             }
-            // One server has no use for what a Cluster needs.
-            "+cluster|slots" | "+cluster|info" => {}
+            // Only a Cluster and a pool with `replicas` need these.
+            "+cluster|slots" | "+cluster|info" | "+wait" => {}
             other => panic!("the guide has {other}; say what it is for"),
         }
         use_all(&set).await;
