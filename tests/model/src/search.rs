@@ -5,9 +5,10 @@
 //! hashes that are taken for the states. What is needed here is a queue, an exact set and the way
 //! back. States are small `Copy` values in one list that is queue and history at once.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hash;
+
+use foldhash::{HashSet, HashSetExt as _};
 
 /// A system whose states can be enumerated.
 pub trait Model {
