@@ -43,6 +43,44 @@ impl Connected {
         }
         hidden
     }
+
+    /// Writes on the new connection, and returns an error if too few replicas acknowledge. A replica is asked for
+    /// nothing, because the driver refuses it for its role.
+    pub(in crate::redis) async fn await_replicas(
+        &mut self,
+        replicas: &ReplicaWait,
+        user: &str,
+    ) -> Result<(), NodeError> {
+        let facts = &self.greeting.facts;
+        if facts.is_replica() {
+            return Ok(());
+        }
+        let present = facts.get("connected_slaves").unwrap_or("an unknown number");
+        let are_too_few = present.parse().is_ok_and(|it: u32| it < replicas.wanted);
+        let fix = if are_too_few {
+            ": add replicas, or lower `replicas`"
+        } else {
+            ""
+        };
+        let mut questions = Pipeline::new();
+        for command in replicas.probe() {
+            questions.add_command(command);
+        }
+        let answers = send_questions(&mut self.opened, &questions).await?;
+        let judged = replicas.judge(&answers);
+        judged.map_err(|error| match error.kind() {
+            NodeErrorKind::TimedOut => {
+                not_connected(format!("{error}; the server has {present} connected{fix}"))
+            }
+            NodeErrorKind::Denied => {
+                let user = Shown(user.as_bytes());
+                let detail =
+                    format!("`replicas` needs WAIT: {error}; run there: ACL SETUSER {user} +wait");
+                NodeError::unsent(NodeErrorKind::Denied, detail)
+            }
+            _ => not_connected(format!("`replicas` needs a write and WAIT: {error}")),
+        })
+    }
 }
 
 /// Asks `server` the `questions`, and returns its answers. Uses the connection in `kept`, or stores a new one there.
@@ -107,46 +145,6 @@ async fn connect_at(
         watches: Watches::new(asked.is_resp3.then_some(messages)),
         addresses: at.map(|at| (at, id)).into_iter().collect(),
     })
-}
-
-impl Connected {
-    /// Writes on the new connection, and returns an error if too few replicas acknowledge. A replica is asked for
-    /// nothing, because the driver refuses it for its role.
-    pub(in crate::redis) async fn await_replicas(
-        &mut self,
-        replicas: &ReplicaWait,
-        user: &str,
-    ) -> Result<(), NodeError> {
-        let facts = &self.greeting.facts;
-        if facts.is_replica() {
-            return Ok(());
-        }
-        let present = facts.get("connected_slaves").unwrap_or("an unknown number");
-        let are_too_few = present.parse().is_ok_and(|it: u32| it < replicas.wanted);
-        let fix = if are_too_few {
-            ": add replicas, or lower `replicas`"
-        } else {
-            ""
-        };
-        let mut questions = Pipeline::new();
-        for command in replicas.probe() {
-            questions.add_command(command);
-        }
-        let answers = send_questions(&mut self.opened, &questions).await?;
-        let judged = replicas.judge(&answers);
-        judged.map_err(|error| match error.kind() {
-            NodeErrorKind::TimedOut => {
-                not_connected(format!("{error}; the server has {present} connected{fix}"))
-            }
-            NodeErrorKind::Denied => {
-                let user = Shown(user.as_bytes());
-                let detail =
-                    format!("`replicas` needs WAIT: {error}; run there: ACL SETUSER {user} +wait");
-                NodeError::unsent(NodeErrorKind::Denied, detail)
-            }
-            _ => not_connected(format!("`replicas` needs a write and WAIT: {error}")),
-        })
-    }
 }
 
 /// A connection, with the answers to the questions that were asked on it.

@@ -73,11 +73,11 @@ impl ReplicaWait {
 
     /// Returns an error if too few replicas have acknowledged, by the `answers` to the commands.
     pub(super) fn judge(&self, answers: &[Value]) -> Result<(), NodeError> {
-        let errors = answers.iter().filter_map(|answer| match answer {
+        let error = answers.iter().find_map(|answer| match answer {
             Value::Error(text) => Some(NodeError::server(text)),
             _ => None,
         });
-        if let Some(error) = errors.into_iter().next() {
+        if let Some(error) = error {
             return Err(error);
         }
         let Some(Value::Int(count)) = answers.last() else {
