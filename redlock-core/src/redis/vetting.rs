@@ -13,7 +13,7 @@ use super::options::{RedisOptions, Vetting};
 pub(super) const HIDDEN: &str = "does not show its `run_id`, so a promoted replica without the newest locks is \
                                  not noticed; allow `+info` in its ACL";
 
-/// Facts that a server may hide, each with the check that is left without it.
+/// Facts that a server may hide. Each has the check that is left in its place.
 const HIDEABLE: [(&str, &str); 4] = [
     (
         "run_id",

@@ -143,9 +143,9 @@ fn read_set(value: Value, _call: &Call) -> Option<Vote> {
     }
 }
 
-/// Reads the reply of a script that acquires a fenced lock: the number of the counters before the grant, if the
-/// call's hint is their number since, and otherwise both numbers in a list. The lease may use the numbers between the
-/// two, so there has to be one.
+/// Reads the reply of a script that acquires a fenced lock. If the call's hint is the number of the counters now, the
+/// reply is their number before the grant. Otherwise the reply is a list of both numbers. The lease may use the numbers
+/// between the two, so there has to be one.
 fn read_fenced(value: Value, call: &Call) -> Option<Vote> {
     let numbers = match value {
         Value::Int(before @ 2..) => {

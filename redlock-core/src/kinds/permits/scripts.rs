@@ -26,7 +26,7 @@ pub(crate) static LEAVE_QUEUE: Script = Script::loaded(
 
 /// The last argument of an acquisition in a streak, which goes ahead of other clients.
 pub(super) const STREAK: &str = "streak";
-/// The last argument of an acquisition after a refusal, for which a permit is seldom free.
+/// The last argument of an acquisition after a refusal. A permit is seldom free for it.
 pub(super) const WAITS: &str = "waits";
 /// The last argument of [`LEAVE_QUEUE`] for a client that other nodes served.
 pub(super) const SERVED: &str = "served";

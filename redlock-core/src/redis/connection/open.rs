@@ -44,7 +44,8 @@ pub(in crate::redis) struct Opened {
     pub(super) connection: MultiplexedConnection,
     /// The task that reads and writes. Empty if the crate has spawned it.
     _task: JoinSet<()>,
-    /// Closed without a message if a runtime that ends has dropped the task. `None` if the crate has spawned it.
+    /// Gets a message when the task has ended, and closes if a runtime that ends has dropped the task. `None` if the
+    /// crate has spawned it.
     task_ended: Option<oneshot::Receiver<()>>,
 }
 
@@ -180,7 +181,7 @@ async fn over(
     let (end, task_ended) = oneshot::channel();
     task.spawn(async move {
         let driver = pin!(unless_it_panics("a connection's task", driver));
-        // Drop the sender before the driver, so that whoever sees the connection break knows the reason.
+        // Drop the sender before the driver. Whoever sees the broken connection then also sees the reason.
         let end = end;
         driver.await;
         let _ = end.send(());

@@ -83,7 +83,7 @@ struct Flight {
     since: Instant,
     /// The purpose of each command, or a single purpose for all of them.
     purposes: Few<Purpose>,
-    /// The number of commands at the end that have no purpose, because they wait for replicas.
+    /// The number of commands at the end that wait for replicas. They have no purpose.
     waits: usize,
 }
 
@@ -147,7 +147,8 @@ impl CommandPipeline {
         self.launch_all(commands, smallvec![purpose], 0);
     }
 
-    /// Sends the commands of a heartbeat in one write, and a wait for replicas, so that an idle node notices them too.
+    /// Sends the commands of a heartbeat in one write. With `replicas`, a wait ends the write, so that an idle node
+    /// notices its replicas too.
     pub(super) fn send_heartbeat(&mut self, mut commands: Pipeline) {
         let asked = commands.len();
         for command in self.replica_wait.iter().flat_map(ReplicaWait::probe) {

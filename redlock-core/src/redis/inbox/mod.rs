@@ -145,7 +145,7 @@ impl Inbox {
     pub(super) fn suspect(&self, overdue: Duration) {
         let mut detail = format!("no answer for {} ms", overdue.as_millis());
         let is_first = self.state.lock().suspicion.is_none();
-        // The driver looks once an answer is `suspect_after` old, so a first look after twice this time is late.
+        // The driver looks once an answer is `suspect_after` old. So a first look after twice this time is late.
         if is_first && overdue >= self.options.suspect_after * 2 {
             detail = detail + ": " + STOOD_STILL;
         }
